@@ -1,0 +1,38 @@
+/* Registration: every entry with its number of arguments, dynamic look-up off,
+ * symbols forced, so that R code reaches them only as C_<name>. */
+#define R_NO_REMAP
+#include <R_ext/Rdynload.h>
+#include <R_ext/Visibility.h>
+
+#include "dph_threads.h"
+#include "r_noise.h"
+#include "r_release.h"
+
+#define ENTRY(name, args) {#name, (DL_FUNC)&r_##name, args}
+
+static const R_CallMethodDef entries[] = {
+    ENTRY(bernoulli_exp, 4),
+    ENTRY(chacha_block, 2),
+    ENTRY(choose_exponential, 4),
+    ENTRY(column_complete, 5),
+    ENTRY(column_sums, 5),
+    ENTRY(core_live, 0),
+    ENTRY(count_equal, 8),
+    ENTRY(count_octaves, 7),
+    ENTRY(count_sizes, 9),
+    ENTRY(draw_noise, 4),
+    ENTRY(float_check, 0),
+    ENTRY(moments, 7),
+    ENTRY(pgd, 6),
+    ENTRY(quantile_release, 6),
+    ENTRY(quantile_scores, 6),
+    ENTRY(row_norms, 3),
+    {NULL, NULL, 0},
+};
+
+void attribute_visible R_init_dpheavy(DllInfo *dll) {
+  dph_threads_init();
+  R_registerRoutines(dll, NULL, entries, NULL, NULL);
+  R_useDynamicSymbols(dll, FALSE);
+  R_forceSymbols(dll, TRUE);
+}

@@ -1,0 +1,100 @@
+/* Glue for projected gradient descent (solve_pgd.h). */
+#include <string.h>
+
+#include "r_glue.h"
+#include "r_key.h"
+#include "r_release.h"
+#include "solve_pgd.h"
+
+static const int64_t *root_integers(const double *root, size_t cells) {
+  int64_t *out = (int64_t *)(void *)R_alloc(cells, sizeof(int64_t));
+  for (size_t i = 0; i < cells; i++) {
+    const double v = root[i] * 1048576.0;
+    if (v != floor(v) || !(fabs(v) < 1099511627776.0)) {
+      r_fail_argument("the root must hold multiples of 2^-20 below 2^20");
+    }
+    out[i] = (int64_t)v;
+  }
+  return out;
+}
+
+/* plan: a list with iterations, eta, root, constraint, radius, unit, loss,
+ * estimator, bound, step, limit, noise. */
+static dph_pgd r_plan(SEXP plan, size_t k) {
+  dph_pgd pgd;
+  memset(&pgd, 0, sizeof pgd);
+  const int iterations = r_integer(r_element(plan, "iterations"), "iterations");
+  if (iterations < 1) {
+    r_fail_argument("`iterations` must be positive");
+  }
+  pgd.iterations = (size_t)iterations;
+  pgd.eta = r_number(r_element(plan, "eta"), "eta");
+  pgd.root = r_doubles(r_element(plan, "root"), k * k, 1, "root");
+  pgd.root_int = pgd.root ? root_integers(pgd.root, k * k) : NULL;
+  pgd.constraint = dph_constraint_find(r_text(r_element(plan, "constraint"), "constraint"));
+  pgd.radius = r_number(r_element(plan, "radius"), "radius");
+  pgd.unit = r_doubles(r_element(plan, "unit"), k, 0, "unit");
+  pgd.rule.loss = dph_loss_find(r_text(r_element(plan, "loss"), "loss"));
+  pgd.rule.estimator = dph_estimator_find(r_text(r_element(plan, "estimator"), "estimator"));
+  pgd.rule.bound = r_number(r_element(plan, "bound"), "bound");
+  pgd.rule.step = r_number(r_element(plan, "step"), "step");
+  pgd.rule.limit = r_number(r_element(plan, "limit"), "limit");
+  pgd.noise = r_noise_law(r_element(plan, "noise"));
+  if (!pgd.constraint || !pgd.rule.loss || !pgd.rule.estimator) {
+    r_fail_argument("unknown loss, estimator or constraint");
+  }
+  return pgd;
+}
+
+/* The exact integers that the first step would add its noise to. */
+static SEXP exact_statistic(const dph_rows *rows, const double *norm, const double *w,
+                            const dph_pgd *pgd) {
+  const size_t k = dph_rows_columns(rows);
+  int64_t *sum = (int64_t *)(void *)R_alloc(2 * k, sizeof(int64_t));
+  dph_gradient_work work;
+  dph_error err;
+  dph_status status = dph_gradient_work_make(k, &work, &err);
+  if (status == DPH_OK) {
+    status = solve_pgd_statistic(rows, norm, w, pgd, &work, NULL, sum, sum + k, &err);
+  }
+  dph_gradient_work_free(&work);
+  if (status != DPH_OK) {
+    r_stop(&err);
+  }
+  return r_int64(sum + k, k, 1.0, 1);
+}
+
+/* Returns the path, k x iterations. */
+SEXP r_pgd(SEXP rows_list, SEXP norm, SEXP w, SEXP plan, SEXP key, SEXP exact) {
+  const dph_rows rows = r_rows(rows_list);
+  const size_t k = dph_rows_columns(&rows);
+  const double *norms = r_doubles(norm, rows.n, 0, "norm");
+  const double *start = r_doubles(w, k, 0, "w");
+  const dph_pgd pgd = r_plan(plan, k);
+  r_guard guard;
+  dph_poll poll = {r_guard_poll, NULL};
+  dph_error err;
+  dph_rng rng;
+  if (!rows.y) {
+    r_fail_argument("no response");
+  }
+  if (Rf_asLogical(exact) == TRUE) {
+    return exact_statistic(&rows, norms, start, &pgd);
+  }
+  double *point = (double *)(void *)R_alloc(k, sizeof(double));
+  memcpy(point, start, k * sizeof(double));
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)k, (int)pgd.iterations));
+  r_guard_make(&guard);
+  poll.user = &guard;
+  dph_status status = dph_float_check(&err);
+  if (status == DPH_OK) {
+    status = r_key_rng(key, &rng, &err);
+  }
+  if (status == DPH_OK) {
+    status = solve_pgd(&rows, norms, point, &pgd, &rng, &poll, REAL(out), &err);
+    dph_rng_wipe(&rng);
+  }
+  r_guard_raise(&guard, status, &err);
+  UNPROTECT(2);
+  return out;
+}

@@ -1,0 +1,22 @@
+/* Entries of r_release.c and r_pgd.c, for the registration table. */
+#ifndef R_RELEASE_H_INCLUDED
+#define R_RELEASE_H_INCLUDED
+
+#define R_NO_REMAP
+#include <Rinternals.h>
+
+SEXP r_count_octaves(SEXP rows, SEXP what, SEXP cells, SEXP unit, SEXP noise, SEXP key,
+                     SEXP exact);
+SEXP r_count_equal(SEXP rows, SEXP lower, SEXP width, SEXP m, SEXP unit, SEXP noise,
+                   SEXP key, SEXP exact);
+SEXP r_row_norms(SEXP rows, SEXP root, SEXP with_response);
+SEXP r_count_sizes(SEXP rows, SEXP norm, SEXP w, SEXP loss, SEXP cells, SEXP unit,
+                   SEXP noise, SEXP key, SEXP exact);
+SEXP r_moments(SEXP rows, SEXP norm, SEXP bound, SEXP step, SEXP noise, SEXP key,
+               SEXP exact);
+SEXP r_column_sums(SEXP rows, SEXP limit, SEXP noise, SEXP key, SEXP exact);
+SEXP r_column_complete(SEXP rows, SEXP unit, SEXP noise, SEXP key, SEXP exact);
+SEXP r_pgd(SEXP rows, SEXP norm, SEXP w, SEXP plan, SEXP key, SEXP exact);
+SEXP r_float_check(void);
+
+#endif
