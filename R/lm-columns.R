@@ -1,0 +1,87 @@
+# Centre and scale of the columns and of the response, found privately. All that
+# is read here are noisy counts: what is returned is post-processing of them.
+
+# schema columns known to lie in [0, 1] cost nothing: centre 0, scale 1.
+#
+# scale    the 3/4 quantile of |x - x'| over random pairs, divided by 1.4: about
+#          one standard deviation for a bell-shaped column; zero differences left
+#          out, so that rare categories keep a scale
+# center   median of equal cells at that scale
+# A column whose differences cannot be told from noise gets found = FALSE.
+tune_columns <- function(rows, plan, n, known, control) {
+  tuned <- length(rows$which)
+  law <- function(name) count_law(plan$kind, n, stage_cost(plan, name), sqrt(2 * tuned))
+  laws <- list(pairs = law("pairs"), exponents = law("exponents"), location = law("location"))
+
+  pairs <- release_octaves(rows, "pairs", octave_cells(), laws$pairs, release_key(control))
+  edges <- octave_edges(octave_cells())
+  scale <- vapply(seq_len(tuned), function(j) {
+    octave_quantile(occupied_cells(pairs[-1L, j], laws$pairs), edges, 0.75) / 1.4
+  }, 0)
+  scale <- ifelse(is.na(known$scale), scale, known$scale)
+
+  signed <- octave_cells(signed = TRUE)
+  exponents <- release_octaves(rows, "columns", signed, laws$exponents, release_key(control))
+  rough <- lapply(seq_len(tuned), function(j) {
+    rough_interval(exponents[, j], laws$exponents, edges)
+  })
+  center <- locate(rows, rough, scale, laws$location, control)
+  center <- ifelse(is.na(known$center), center, known$center)
+  found <- is.finite(scale) & scale > 0
+  list(center = ifelse(found, center, 0), scale = ifelse(found, scale, 1), found = found)
+}
+
+# The cell [lower, upper] about zero that holds the median, from signed counts.
+rough_interval <- function(counts, law, edges) {
+  clean <- occupied_cells(counts, law)
+  if (sum(clean) <= 0) {
+    return(c(0, 0))
+  }
+  half <- length(edges) - 1L
+  k <- which(cumsum(clean) >= sum(clean) / 2)[[1L]] - (half + 1L)
+  ends <- 2^edges
+  if (k == 0L) {
+    c(0, 0)
+  } else if (k > 0L) {
+    ends[c(k, k + 1L)]
+  } else {
+    -ends[c(1L - k, -k)]
+  }
+}
+
+# Medians at the resolution of half a scale; where an interval is far wider than
+# the scale, with up to 2^20 cells (fewer where there are many columns).
+locate <- function(rows, rough, scale, law, control) {
+  tuned <- length(rough)
+  most <- max(256, min(2^20, floor(2^24 / max(1, tuned))))
+  grids <- lapply(seq_len(tuned), function(j) location_grid(rough[[j]], scale[[j]], most))
+  m <- max(vapply(grids, `[[`, 0, "m"))
+  lower <- vapply(grids, `[[`, 0, "lower")
+  width <- vapply(grids, `[[`, 0, "width")
+  counts <- release_equal_cells(rows, lower, width, m, law, release_key(control))
+  vapply(seq_len(tuned), function(j) {
+    clean <- occupied_cells(counts[, j], law)
+    middle <- mean(rough[[j]])
+    if (sum(clean) <= 0) {
+      return(middle)
+    }
+    cum <- cumsum(clean) / sum(clean)
+    k <- which(cum >= 0.5)[[1L]]
+    before <- if (k > 1L) cum[[k - 1L]] else 0
+    part <- (0.5 - before) / (cum[[k]] - before)
+    min(max(lower[[j]] + (k - 2 + part) * width[[j]], lower[[j]]), lower[[j]] + m * width[[j]])
+  }, 0)
+}
+
+location_grid <- function(rough, scale, most) {
+  if (!is.finite(scale) || scale <= 0) {
+    return(list(lower = rough[[1L]], width = 1, m = 64))
+  }
+  span <- rough[[2L]] - rough[[1L]]
+  m <- 64
+  if (span > 16 * scale) {
+    m <- min(most, ceiling(2 * span / scale) + 64)
+  }
+  width <- max(scale / 2, span / (m - 32))
+  list(lower = mean(rough) - width * m / 2, width = width, m = m)
+}

@@ -1,0 +1,102 @@
+# Second moments, preconditioner, and the stages of clipped gradient descent. Each
+# function spends what its plan says; everything else here is post-processing.
+
+# Norm at which rows are clipped for the second moments: the 0.9 quantile.
+clip_norms <- function(rows, norm, plan, n, control) {
+  law <- count_law(plan$kind, n, stage_cost(plan, "norms"), sqrt(2))
+  level <- size_quantile(rows, norm, NULL, plan, law, 0.9, control)
+  if (is.na(level)) 2 * sqrt(ncol(rows$x) + 2) else level
+}
+
+# Sizes matter between 2^-80 and 2^80 standardised units.
+SIZE_RANGE <- c(-80, 80)
+
+size_quantile <- function(rows, norm, w, plan, law, p, control) {
+  cells <- octave_cells(SIZE_RANGE[[1L]], SIZE_RANGE[[2L]], plan$sub)
+  counts <- release_sizes(rows, norm, w, "squared", cells, law, release_key(control))
+  octave_quantile(occupied_cells(counts[-1L], law), octave_edges(cells), p)
+}
+
+# The noisy matrix of second moments of (1, z, y), with the response last, and the
+# standard deviation of the noise on an off-diagonal entry.
+noisy_moments <- function(rows, plan, n, control) {
+  norm <- row_norms(rows, with_response = TRUE)
+  m <- ncol(rows$x) + rows$intercept + 1
+  if (!plan$private) {
+    law <- list(step = 0, noise = c(0, 0))
+    return(list(moments = release_moments(rows, norm, Inf, law), sd = 0, bound = Inf))
+  }
+  bound <- clip_norms(rows, norm, plan, n, control)
+  law <- moment_law(n, m, stage_cost(plan, "moments"), bound)
+  list(
+    moments = release_moments(rows, norm, bound, law, release_key(control)),
+    sd = law$sd * 8 / 11, bound = bound
+  )
+}
+
+# The root L of the preconditioner P = L'L = (H + noise)^-1, H the second moments of
+# the design, and the start P h. Eigenvalues below the size of the noise, whose
+# operator norm is about 2 sd sqrt(k), are put up to it.
+precondition <- function(noisy) {
+  k <- ncol(noisy$moments) - 1L
+  own <- seq_len(k)
+  eigen <- eigen(noisy$moments[own, own, drop = FALSE], symmetric = TRUE)
+  floor <- max(2 * noisy$sd * sqrt(k), max(abs(eigen$values), 1e-300) * 1e-10)
+  values <- pmax(eigen$values, floor) + 0.25 * noisy$sd * sqrt(k)
+  hessian <- eigen$vectors %*% (t(eigen$vectors) * values)
+  root <- grid_root(t(backsolve(chol(hessian), diag(k))))
+  start <- eigen$vectors %*% (crossprod(eigen$vectors, noisy$moments[own, k + 1L]) / values)
+  list(root = root, start = drop(start), values = values)
+}
+
+# All stages. Returns the coefficients in standardised units, the clip levels and
+# the standard deviation of the noise in the last stage.
+descend <- function(rows, pre, plan, constraint, unit, n, control) {
+  norm <- row_norms(rows, pre$root)
+  k <- length(pre$start)
+  w <- pre$start
+  bounds <- sds <- numeric(length(plan$steps))
+  for (stage in seq_along(plan$steps)) {
+    report_stage(control, sprintf("descent, stage %d of %d", stage, length(plan$steps)))
+    bounds[[stage]] <- clip_level(rows, norm, w, plan, stage, n, bounds, control)
+    law <- descent_law(plan, stage, n, k, bounds[[stage]], pre$root)
+    sds[[stage]] <- law$sd
+    path <- release_descent(rows, norm, w, c(law, list(
+      iterations = as.double(plan$steps[[stage]]), eta = plan$eta, root = pre$root,
+      constraint = constraint$name, radius = constraint$radius, unit = unit,
+      loss = "squared", estimator = "clipped"
+    )), release_key(control))
+    w <- path[, ncol(path)]
+  }
+  last <- ncol(path)
+  used <- seq.int(floor(last / 4) + 1L, last)
+  list(w = rowMeans(path[, used, drop = FALSE]), bound = bounds, sd = sds)
+}
+
+# A given level stays; else the quantile of the sizes at w, and where that is lost in
+# the noise the level of the stage before, halved.
+clip_level <- function(rows, norm, w, plan, stage, n, bounds, control) {
+  if (!is.null(plan$bound)) {
+    return(plan$bound)
+  }
+  if (!plan$private) {
+    return(Inf)
+  }
+  law <- count_law(plan$kind, n, stage_cost(plan, "clip", length(plan$steps)), sqrt(2))
+  level <- size_quantile(rows, norm, w, plan, law, plan$quantile[[stage]], control)
+  if (!is.na(level)) {
+    level
+  } else if (stage > 1L) {
+    bounds[[stage - 1L]] / 2
+  } else {
+    sqrt(length(w))
+  }
+}
+
+descent_law <- function(plan, stage, n, k, bound, root) {
+  if (!plan$private) {
+    return(list(noise = c(0, 0), step = 0, limit = 1, bound = bound, sd = 0))
+  }
+  mu <- plan$stage_mu[[stage]] / sqrt(plan$steps[[stage]])
+  c(gradient_law(n, k, mu, bound, root), list(bound = bound))
+}

@@ -1,0 +1,108 @@
+# From a problem (x, y, offset, use) and a plan to coefficients in the caller's
+# units. The charge has been made; values are read from here on.
+
+fit_lm <- function(problem, schema, plan, known, constraint, control) {
+  n <- schema$n
+  p <- ncol(problem$x)
+  report_stage(control, "scales and centres")
+  columns <- standardise_columns(problem, schema, plan, known, n, control)
+  rows <- new_rows(
+    problem$x, problem$y, problem$offset, problem$use, center = columns$center[seq_len(p)],
+    inv_scale = ifelse(columns$found, 1 / columns$scale, 0)[seq_len(p)],
+    y_center = columns$center[[p + 1L]], y_inv_scale = 1 / columns$scale[[p + 1L]],
+    intercept = schema$intercept
+  )
+  unit <- columns$scale[[p + 1L]] * c(if (schema$intercept) 1, rows$inv_scale)
+  if (!columns$found[[p + 1L]]) {
+    w <- rep(0, length(unit))
+    fit <- list(bound = NA_real_, sd = NA_real_)
+  } else {
+    report_stage(control, "second moments")
+    noisy <- noisy_moments(rows, plan, n, control)
+    fit <- descend(rows, precondition(noisy), plan, constraint, unit, n, control)
+    w <- fit$w
+  }
+  list(
+    coefficients = caller_units(w * unit, columns, schema), center = columns$center,
+    scale = columns$scale, found = columns$found, bound = fit$bound, sd = fit$sd
+  )
+}
+
+# Centre, scale and found for the columns of x and then the response.
+standardise_columns <- function(problem, schema, plan, known, n, control) {
+  p <- ncol(problem$x)
+  out <- list(center = known$center, scale = known$scale, found = rep(TRUE, p + 1L))
+  which <- which(is.na(known$center) | is.na(known$scale))
+  if (length(which) > 0L) {
+    rows <- new_rows(problem$x, problem$y, problem$offset, problem$use, which = which - 1)
+    got <- tune_columns(
+      rows, plan, n, list(center = known$center[which], scale = known$scale[which]), control
+    )
+    out$center[which] <- got$center
+    out$scale[which] <- got$scale
+    out$found[which] <- got$found
+  }
+  if (!schema$intercept) {
+    # without an intercept nothing may be shifted: the size about zero is the scale
+    out$scale <- sqrt(out$scale^2 + out$center^2)
+    out$center <- rep(0, p + 1L)
+  }
+  out
+}
+
+# Public centre and scale per column of x and the response; NA = to be found.
+# Columns known to lie in [0, 1] have centre 0 and scale 1.
+known_scales <- function(scale, schema) {
+  names <- setdiff(schema$columns, "(Intercept)")
+  if (!is.null(scale) && (!is.list(scale) || !all(names(scale) %in% c("x", "y")))) {
+    dp_abort("`scale` must be a list with elements x and y, each list(center =, scale =).")
+  }
+  x <- one_scale(scale$x, names, "scale$x")
+  y <- one_scale(scale$y, schema$response, "scale$y")
+  center <- ifelse(schema$unit & is.na(x$center), 0, x$center)
+  size <- ifelse(schema$unit & is.na(x$scale), 1, x$scale)
+  list(center = c(center, y$center), scale = c(size, y$scale))
+}
+
+one_scale <- function(part, names, arg) {
+  p <- length(names)
+  if (is.null(part)) {
+    return(list(center = rep(NA_real_, p), scale = rep(NA_real_, p)))
+  }
+  if (!is.list(part) || !all(names(part) %in% c("center", "scale"))) {
+    dp_abort(sprintf("`%s` must be list(center =, scale =), public numbers per column.", arg))
+  }
+  list(
+    center = per_column(part$center, names, paste0(arg, "$center"), -Inf),
+    scale = per_column(part$scale, names, paste0(arg, "$scale"), 0)
+  )
+}
+
+per_column <- function(v, names, arg, lower) {
+  p <- length(names)
+  if (is.null(v)) {
+    return(rep(NA_real_, p))
+  }
+  if (!is.numeric(v) || any(is.infinite(v)) || any(v <= lower, na.rm = TRUE)) {
+    dp_abort(sprintf("`%s` must hold finite numbers%s.", arg, if (lower == 0) " above 0" else ""))
+  }
+  if (!is.null(names(v))) {
+    if (!all(names(v) %in% names)) {
+      dp_abort(sprintf("`%s` names a column that is not in the model.", arg))
+    }
+    return(as.numeric(v[match(names, names(v))]))
+  }
+  if (!length(v) %in% c(1L, p)) {
+    dp_abort(sprintf("`%s` must have one number, or one per column.", arg))
+  }
+  rep_len(as.numeric(v), p)
+}
+
+caller_units <- function(b, columns, schema) {
+  p <- length(columns$center) - 1L
+  if (schema$intercept) {
+    b[[1L]] <- b[[1L]] + columns$center[[p + 1L]] - sum(b[-1L] * columns$center[seq_len(p)])
+  }
+  names(b) <- schema$columns
+  b
+}

@@ -1,0 +1,113 @@
+#' Predictions, summaries and pictures of a private regression
+#'
+#' @param object,x A fit by [dp_lm()].
+#' @param newdata A data frame (for a fit by formula), or a matrix, data frame or
+#'   vector (one column) of the columns of x. It is the caller's own: levels are
+#'   matched to those of the fit, a level that the fit does not know is an error, a row with
+#'   missing values gets NA in its place.
+#' @param type `"response"` or `"link"`: the same for a linear model.
+#' @param digits Significant digits to print.
+#' @param ... Not used.
+#' @return `predict()`: a named vector, one number per row of `newdata`, on the scale of the
+#'   response as the formula has it (`log(y)` stays a logarithm). `summary()`: a list of
+#'   class `summary.dp_lm` with the coefficients, scales, clip levels, noise and privacy.
+#'   `plot()`: draws the coefficients per scale of their column; returns the
+#'   fit invisibly.
+#' @section Privacy:
+#' Functions of what was released and of `newdata`; they cost nothing.
+#' @examples
+#' set.seed(1)
+#' x <- matrix(rt(6000, 3), 2000)
+#' fit <- dp_lm(x, drop(x %*% 1:3) + rt(2000, 3), epsilon = 2, delta = 1e-6)
+#' predict(fit, x[1:2, ])
+#' @name dp_lm_methods
+NULL
+
+#' @rdname dp_lm_methods
+#' @export
+predict.dp_lm <- function(object, newdata, type = c("response", "link"), ...) {
+  check_dots(...)
+  type <- check_choice(type, "type", c("response", "link"))
+  if (missing(newdata) || is.null(newdata)) {
+    dp_abort("`newdata` is needed: a private fit holds no data to predict for.")
+  }
+  design <- design_newdata(object$schema, newdata)
+  out <- drop(design$x %*% object$coefficients)
+  if (!is.null(design$offset)) out <- out + design$offset
+  out[design$na] <- NA_real_
+  stats::setNames(out, rownames(design$x))
+}
+
+#' @rdname dp_lm_methods
+#' @export
+print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  cat("Private linear regression\n")
+  if (!is.null(x$schema$formula)) cat(deparse(x$schema$formula, width.cutoff = 90L), sep = "\n")
+  print_stamp(x$privacy)
+  cat("\nCoefficients:\n")
+  print(format(x$coefficients, digits = digits), quote = FALSE)
+  invisible(x)
+}
+
+#' @rdname dp_lm_methods
+#' @export
+summary.dp_lm <- function(object, ...) {
+  p <- length(object$center) - 1L
+  slope <- setdiff(names(object$coefficients), "(Intercept)")
+  scale <- stats::setNames(rep(NA_real_, length(object$coefficients)), names(object$coefficients))
+  scale[slope] <- object$scale[seq_len(p)]
+  structure(
+    list(
+      formula = object$schema$formula, n = object$n, privacy = object$privacy,
+      coefficients = cbind(
+        Estimate = object$coefficients, Scale = scale,
+        `Per scale` = object$coefficients * scale / object$scale[[p + 1L]]
+      ),
+      response_scale = object$scale[[p + 1L]], bound = object$bound, sd = object$sd
+    ),
+    class = "summary.dp_lm"
+  )
+}
+
+#' @export
+print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  cat("Private linear regression\n")
+  if (!is.null(x$formula)) cat(deparse(x$formula, width.cutoff = 90L), sep = "\n")
+  print_stamp(x$privacy)
+  cat(sprintf("Rows: %.0f (public)\n\n", x$n))
+  print(x$coefficients, digits = digits, na.print = "")
+  cat(
+    "\nScale: of the column, found privately or public. Per scale: change of the response,\n",
+    "in units of its own scale (", format(x$response_scale, digits = digits),
+    "), for one scale of the column.\n", sep = ""
+  )
+  if (any(is.finite(x$bound))) {
+    cat(sprintf(
+      "Last stage: gradients clipped at %s, noise sd per mean gradient %s (standardised units).\n",
+      format(x$bound[[length(x$bound)]], digits = 3), format(x$sd[[length(x$sd)]], digits = 3)
+    ))
+  }
+  cat("No standard errors: this version does not release what they would need.\n")
+  invisible(x)
+}
+
+#' @rdname dp_lm_methods
+#' @export
+plot.dp_lm <- function(x, ...) {
+  table <- summary(x)$coefficients
+  slope <- table[!is.na(table[, "Scale"]), , drop = FALSE]
+  if (nrow(slope) == 0L) {
+    slope <- table
+    slope[, "Per scale"] <- slope[, "Estimate"]
+  }
+  value <- rev(slope[, "Per scale"])
+  old <- graphics::par(mar = c(4.1, 1 + min(14, 0.55 * max(nchar(names(value)))), 2.6, 1))
+  on.exit(graphics::par(old))
+  graphics::dotchart(
+    value, labels = "", pch = 19, xlab = "change of the response per scale of the column",
+    main = "Private linear regression"
+  )
+  graphics::axis(2, seq_along(value), names(value), las = 1, tick = FALSE)
+  graphics::abline(v = 0, col = "grey50", lty = 2)
+  invisible(x)
+}

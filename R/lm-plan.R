@@ -1,0 +1,107 @@
+# The plan of a private regression: from n, the number of columns and the
+# budget alone. It reads no data.
+#
+# Stages, all Gaussian, each with a share of the total mu^2:
+#   pairs      octaves of differences of random pairs: the scale of each column
+#   exponents  octaves about zero: roughly where each column lies
+#   location   equal cells at the scale found: the centre of each column
+#   norms      octaves of the row norms: where the second moments clip
+#   moments    second moments of clipped rows: preconditioner and start
+#   clip 1..4  octaves of the gradients' sizes: the clip level of a stage
+#   descent    1..4: steps of clipped gradient descent
+# The level is found again as the fit improves, for at zero it is far too high
+# when the signal is strong.
+
+DESCENT_STAGES <- list(
+  steps = c(3, 3, 4, 18), share = c(0.03, 0.03, 0.04, 0.60), quantile = c(0.9, 0.8, 0.7, 0.5)
+)
+
+# A share of mu^2 such that the noise of a count is at most n / need.
+count_share <- function(need, sensitivity, n, mu, least, most) {
+  min(max((sensitivity * need / (mu * n))^2, least), most)
+}
+
+# Fine cells where there are enough rows to fill them.
+size_resolution <- function(n, mu) {
+  if (mu * n > 670) {
+    list(sub = 4, need = 52)
+  } else if (mu * n > 400) {
+    list(sub = 2, need = 30)
+  } else {
+    list(sub = 1, need = 19)
+  }
+}
+
+# tuned: number of columns (the response among them) whose centre and scale are
+# found privately; k: coefficients, the intercept among them.
+plan_lm <- function(n, k, tuned, mu, delta, control, gradient) {
+  fixed <- !is.null(gradient$bound)
+  resolution <- size_resolution(n, mu)
+  columns <- sqrt(2 * tuned)
+  sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.008, 0.05)
+  share <- c(
+    pairs = count_share(37, columns, n, mu, 0.05, 0.30) * (tuned > 0),
+    exponents = count_share(17, columns, n, mu, 0.02, 0.06) * (tuned > 0),
+    location = count_share(25, columns, n, mu, 0.03, 0.12) * (tuned > 0),
+    norms = sizes, moments = 0.12,
+    clip = if (fixed) 0 else 4 * sizes, descent = sum(DESCENT_STAGES$share)
+  )
+  steps <- DESCENT_STAGES$steps
+  if (!is.null(control$iterations)) steps[[4L]] <- control$iterations
+  share <- share / sum(share)
+  list(
+    mu = mu, private = is.finite(mu), share = share, sub = resolution$sub,
+    eta = if (is.null(control$step)) 1.4 else control$step, steps = steps,
+    stage_mu = mu * sqrt(share[["descent"]] * DESCENT_STAGES$share / sum(DESCENT_STAGES$share)),
+    quantile = DESCENT_STAGES$quantile, bound = gradient$bound,
+    sensible = lm_sensible_n(k, tuned, mu) <= n, n_sensible = lm_sensible_n(k, tuned, mu)
+  )
+}
+
+stage_cost <- function(plan, name, parts = 1) plan$mu * sqrt(plan$share[[name]] / parts)
+
+# Rows below which the private search for scales is expected to fail, or the noise to
+# dominate: the shares that the searches need add up to more than half of the budget.
+lm_sensible_n <- function(k, tuned, mu) {
+  searches <- sqrt(2 * tuned * (37^2 + 17^2 + 25^2) + 10 * 19^2)
+  ceiling(max(searches / sqrt(0.5), 25 * k) / mu)
+}
+
+# The events of a plan, for the ledger: fixed before any value is read.
+lm_events <- function(plan, tuned, n) {
+  event <- function(what, cost, count = 1, sensitivity, scale = sensitivity / cost) {
+    gaussian_event(cost, count, sensitivity, scale, what)
+  }
+  counts <- function(what, name, sensitivity, parts = 1) {
+    if (plan$share[[name]] > 0) {
+      event(what, stage_cost(plan, name, parts), parts, sensitivity)
+    }
+  }
+  columns <- sqrt(2 * tuned)
+  descent <- lapply(seq_along(plan$steps), function(i) {
+    count <- plan$steps[[i]]
+    mu <- plan$stage_mu[[i]] / sqrt(count)
+    gaussian_event(mu, count, NA_real_, NA_real_, sprintf("gradient, stage %d", i))
+  })
+  Filter(Negate(is.null), c(
+    list(
+      counts("pair differences, counts", "pairs", columns),
+      counts("exponents, counts", "exponents", columns),
+      counts("location, counts", "location", columns),
+      counts("row norms, counts", "norms", sqrt(2)),
+      gaussian_event(stage_cost(plan, "moments"), 1, NA_real_, NA_real_, "second moments"),
+      counts("gradient sizes, counts", "clip", sqrt(2), 4)
+    ),
+    descent
+  ))
+}
+
+# Public facts only; before anything is spent.
+warn_small_lm <- function(plan, n) {
+  if (plan$private && !plan$sensible) {
+    dp_warn(sprintf(paste(
+      "%.0f rows are few for this epsilon and this many columns: the noise may dominate the",
+      "fit. From about %.0f rows on it will not; or give `scale`, or a larger `epsilon`."
+    ), n, plan$n_sensible), "dp_small_n")
+  }
+}

@@ -1,0 +1,82 @@
+# From values and a plan to means. The charge has been made.
+
+fit_mean <- function(x, plan, bound, control) {
+  names <- colnames(x)
+  if (is.null(names)) names <- if (ncol(x) == 1L) "mean" else paste0("x", seq_len(ncol(x)))
+  if (plan$kind == "none") {
+    fit <- plain_mean(x, plan, bound)
+  } else {
+    limits <- if (is.null(bound)) private_limits(x, plan, control) else public_limits(bound)
+    fit <- noisy_mean(x, plan, limits, control)
+  }
+  names(fit$coefficients) <- names(fit$noise_sd) <- names(fit$found) <- names
+  dimnames(fit$limits) <- list(names, c("lower", "upper"))
+  fit
+}
+
+public_limits <- function(bound) {
+  list(lower = bound[, 1L], upper = bound[, 2L], center = NULL, found = rep(TRUE, nrow(bound)))
+}
+
+private_limits <- function(x, plan, control) {
+  n <- nrow(x)
+  d <- ncol(x)
+  c <- (plan$center - QUANTILE_SLACK) / 2
+  center <- vapply(seq_len(d), function(j) {
+    release_quantiles(x[, j], 0.5, c, key = release_key(control))
+  }, 0)
+  law <- count_law(
+    plan$kind, n, plan$cost[["tails"]], if (plan$kind == "laplace") 2 * d else sqrt(2 * d)
+  )
+  rows <- new_rows(x, center = center, which = seq_len(d) - 1)
+  counts <- release_octaves(rows, "columns", octave_cells(signed = TRUE), law, release_key(control))
+  reach <- vapply(seq_len(d), function(j) tail_limits(counts[, j], law, plan$rank), c(0, 0))
+  found <- !is.na(reach[1L, ]) & colSums(reach) > 0
+  reach[, !found] <- 0
+  list(
+    lower = center - reach[1L, ], upper = center + reach[2L, ], center = center, found = found
+  )
+}
+
+# Sums of integers in half-ranges about the middle of the limits.
+noisy_mean <- function(x, plan, limits, control) {
+  n <- nrow(x)
+  d <- ncol(x)
+  middle <- limits$lower / 2 + limits$upper / 2
+  half <- limits$upper / 2 - limits$lower / 2
+  law <- sum_law(plan$kind, n, d, plan$cost[["sums"]])
+  inv_step <- ifelse(half > 0, law$limit / half, 0)
+  rows <- new_rows(x, center = middle, inv_scale = inv_step)
+  sums <- release_sums(rows, law, release_key(control))
+  count <- rep(n, d)
+  if (plan$na_rm) {
+    counts <- count_law(
+      plan$kind, n, plan$cost[["count"]], if (plan$kind == "laplace") d else sqrt(d)
+    )
+    count <- pmax(release_complete(rows, counts, release_key(control)), 1)
+  }
+  step <- ifelse(half > 0, half / law$limit, 0)
+  value <- middle + sums * step / count
+  if (!is.null(limits$center)) value <- ifelse(limits$found, value, limits$center)
+  sd <- 2^law$bits * step / count * if (plan$kind == "laplace") sqrt(2) else 1
+  list(
+    coefficients = pmin(pmax(value, limits$lower), limits$upper), noise_sd = sd,
+    limits = cbind(limits$lower, limits$upper), found = limits$found
+  )
+}
+
+# epsilon = Inf: the same sums without noise; with `bound` the values are clamped.
+plain_mean <- function(x, plan, bound) {
+  d <- ncol(x)
+  if (!is.null(bound)) {
+    for (j in seq_len(d)) x[, j] <- pmin(pmax(x[, j], bound[j, 1L]), bound[j, 2L])
+  }
+  rows <- new_rows(x)
+  plain <- list(limit = Inf, noise = c(0, 0), unit = 1)
+  sums <- release_sums(rows, plain)
+  count <- if (plan$na_rm) release_complete(rows, plain) else nrow(x)
+  list(
+    coefficients = sums / count, noise_sd = rep(0, d), found = rep(TRUE, d),
+    limits = if (is.null(bound)) cbind(rep(-Inf, d), rep(Inf, d)) else bound
+  )
+}

@@ -1,0 +1,49 @@
+#' @rdname dp_fit_methods
+#' @export
+print.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  cat("Private mean\n")
+  print_stamp(x$privacy)
+  cat("\n")
+  print(x$coefficients, digits = digits)
+  invisible(x)
+}
+
+#' @rdname dp_fit_methods
+#' @export
+summary.dp_mean <- function(object, ...) {
+  structure(
+    list(
+      table = cbind(Mean = object$coefficients, `Noise sd` = object$noise_sd, object$limits),
+      n = object$n, privacy = object$privacy, noise = object$noise
+    ),
+    class = "summary.dp_mean"
+  )
+}
+
+#' @export
+print.summary.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  cat("Private mean\n")
+  print_stamp(x$privacy)
+  cat(sprintf("Neighbours: %s; rows: %.0f (public)\n\n", x$privacy$neighbours, x$n))
+  print(x$table, digits = digits)
+  cat(
+    "\nNoise sd: of the privacy noise alone (", x$noise, "). lower, upper: winsorising limits.\n",
+    "No standard errors: this version does not release what they would need.\n",
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' @rdname dp_fit_methods
+#' @export
+plot.dp_mean <- function(x, ...) {
+  value <- rev(x$coefficients)
+  sd <- rev(x$noise_sd)
+  graphics::dotchart(
+    value, labels = names(value), pch = 19, main = "Private means",
+    xlab = "mean; bars: two standard deviations of the noise",
+    xlim = range(value - 2 * sd, value + 2 * sd)
+  )
+  graphics::segments(value - 2 * sd, seq_along(value), value + 2 * sd, seq_along(value))
+  invisible(x)
+}

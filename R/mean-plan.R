@@ -1,0 +1,84 @@
+# The plan of a private mean: from n, the number of columns and the budget
+# alone. Parts of the budget (of epsilon, or of rho where Gaussian noise is used):
+#   center  the median of each column, by the exponential mechanism
+#   tails   octaves about the centre: winsorising limits
+#   count   with na.rm, how many values are there
+#   sums    the winsorised sums
+# Where noise goes on d coordinates at once, Laplace noise has standard deviation
+# sqrt(2) d / epsilon in units of one coordinate's range, Gaussian noise sqrt(d) / mu:
+# the better is taken, from public numbers.
+
+plan_mean <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
+  if (epsilon == Inf && is.null(budget)) {
+    return(list(kind = "none", bounded = bounded, na_rm = na_rm, events = list()))
+  }
+  plans <- list(laplace = function() laplace_plan(n, d, epsilon, delta, bounded, na_rm, budget))
+  if (delta > 0) {
+    plans$gaussian <- function() gaussian_plan(n, d, epsilon, delta, bounded, na_rm, budget)
+  }
+  made <- lapply(plans, function(f) tryCatch(f(), dp_error = function(e) e))
+  ok <- !vapply(made, inherits, NA, "condition")
+  if (!any(ok)) stop(made[[1L]])
+  made <- made[ok]
+  made[[which.min(vapply(made, `[[`, 0, "noise"))]]
+}
+
+# Shares of the budget. Few rows need more for the tails: with `need` the share
+# from which the counts are expected to stand out of their noise.
+mean_shares <- function(need, bounded, na_rm) {
+  count <- if (na_rm) 0.05 else 0
+  if (bounded) {
+    return(c(center = 0, tails = 0, count = count, sums = 1 - count))
+  }
+  tails <- min(0.5, max(0.17, need))
+  c(center = 0.08, tails = tails, count = count, sums = 1 - 0.08 - tails - count)
+}
+
+laplace_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
+  total <- ledger_allowance(budget, epsilon, delta, "pure")$epsilon
+  share <- mean_shares(150 * d / (n * total), bounded, na_rm)
+  cost <- total * share
+  events <- list(
+    if (!bounded) {
+      pure_event(cost[["center"]] / d, d, 1, 2 * d / cost[["center"]], "median of a column")
+    },
+    if (!bounded) laplace_event(cost[["tails"]], 1, 2 * d, 2 * d / cost[["tails"]], "tails, counts"),
+    if (na_rm) laplace_event(cost[["count"]], 1, d, d / cost[["count"]], "complete values, counts"),
+    laplace_event(cost[["sums"]], 1, d, d / cost[["sums"]], "winsorised means, in ranges / n")
+  )
+  list(
+    kind = "laplace", cost = cost, center = cost[["center"]] / d, d = d, bounded = bounded,
+    na_rm = na_rm, noise = sqrt(2) * d / cost[["sums"]], events = Filter(Negate(is.null), events),
+    rank = 2 * d / cost[["sums"]]
+  )
+}
+
+gaussian_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
+  if (bounded) {
+    mu <- ledger_allowance(budget, epsilon, delta, "gaussian")$mu
+    share <- mean_shares(0, TRUE, na_rm)
+  } else {
+    mu <- sqrt(2 * ledger_allowance(budget, epsilon, delta, "mixed")$rho)
+    share <- mean_shares(2 * d * (33 / (n * mu))^2, FALSE, na_rm)
+  }
+  cost <- mu * sqrt(share)
+  # rho = d epsilon0^2 / 8 = mu^2 / 2 for the d medians
+  center <- 2 * cost[["center"]] / sqrt(d)
+  events <- list(
+    if (!bounded) exponential_event(center, d, 1, 2 / center, "median of a column"),
+    if (!bounded) {
+      gaussian_event(cost[["tails"]], 1, sqrt(2 * d), sqrt(2 * d) / cost[["tails"]], "tails, counts")
+    },
+    if (na_rm) {
+      gaussian_event(cost[["count"]], 1, sqrt(d), sqrt(d) / cost[["count"]],
+                     "complete values, counts")
+    },
+    gaussian_event(cost[["sums"]], 1, sqrt(d), sqrt(d) / cost[["sums"]],
+                   "winsorised means, in ranges / n")
+  )
+  list(
+    kind = "gaussian", cost = cost, center = center, d = d, bounded = bounded, na_rm = na_rm,
+    noise = sqrt(d) / cost[["sums"]], events = Filter(Negate(is.null), events),
+    rank = 1.5 * sqrt(d) / cost[["sums"]]
+  )
+}

@@ -1,0 +1,52 @@
+# Winsorising limits from noisy counts of octaves about a centre: post-processing.
+
+# Where the expected number of records beyond a limit is `rank`, moving the limit
+# trades bias against noise one for one. That rank is far below what the noise lets
+# one read off the counts, so the tail is followed down to it by a power law that is
+# fitted to the counts from about 25 standard deviations on downwards.
+TAIL_START <- 25
+TAIL_CELLS <- 14L
+TAIL_INDEX <- c(seq(1.2, 4, by = 0.1), seq(4.5, 16, by = 0.5))
+
+# Distances of the lower and the upper limit from the centre; NA if nothing
+# stands out of the noise.
+tail_limits <- function(counts, law, rank) {
+  half <- (length(counts) - 1L) / 2L
+  clean <- occupied_cells(counts, law)
+  if (sum(clean) <= 0) {
+    return(c(NA_real_, NA_real_))
+  }
+  edges <- octave_edges(octave_cells())
+  upper <- half + 1L + seq_len(half)
+  lower <- half + 1L - seq_len(half)
+  c(
+    one_tail(counts[lower], clean[lower], law, rank, edges),
+    one_tail(counts[upper], clean[upper], law, rank, edges)
+  )
+}
+
+# Distance at which about `rank` records of this side are expected to lie beyond.
+one_tail <- function(counts, clean, law, rank, edges) {
+  beyond <- rev(cumsum(rev(clean)))
+  total <- beyond[[1L]]
+  if (!(total > 0)) {
+    return(0)
+  }
+  base <- max(which(beyond >= min(max(TAIL_START * law$sd, 50), total / 2)))
+  cells <- base + seq_len(min(TAIL_CELLS, length(counts) - base + 1L)) - 1L
+  fit <- fit_tail(counts[cells], law$sd)
+  2^min(edges[[base]] + log2(max(fit$size / rank, 1)) / fit$index, 1023)
+}
+
+# Least squares for size 2^(-index j) (1 - 2^-index), j = 0, 1, ... octaves.
+fit_tail <- function(counts, sd) {
+  j <- seq_along(counts) - 1
+  weight <- 1 / (sd^2 + pmax(counts, 1))
+  fits <- vapply(TAIL_INDEX, function(a) {
+    p <- 2^(-a * j) * (1 - 2^(-a))
+    size <- max(sum(weight * counts * p) / sum(weight * p^2), 1)
+    c(size, sum(weight * (counts - size * p)^2))
+  }, c(0, 0))
+  best <- which.min(fits[2L, ])
+  list(index = TAIL_INDEX[[best]], size = fits[1L, best])
+}

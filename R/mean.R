@@ -1,0 +1,172 @@
+#' Private means of heavy-tailed data
+#'
+#' The mean of each column, winsorised at private limits, with noise. No bound on the data
+#' and no knowledge of their location, unit or tails is needed.
+#'
+#' Each column is centred at a private median. Noisy counts of the binary exponents of the
+#' distances from it give the limits: the point beyond which so few records are expected
+#' that their bias equals the noise. Values beyond a limit count as the limit, so that
+#' infinite values are allowed.
+#'
+#' With `delta = 0` the noise is discrete Laplace noise and the guarantee pure. With `delta > 0`
+#' Laplace or Gaussian noise is taken, whichever is smaller for this number of columns: Laplace
+#' for one, Gaussian for many.
+#'
+#' @param x Numeric (or integer, logical) vector, matrix or data frame: n rows, d columns.
+#' @param epsilon Positive number. `Inf` gives the plain mean by the same code (not
+#'   private).
+#' @param delta Number, 0 <= delta < 1, well below 1/n.
+#' @param bound Public bounds in the units of x: `c(lower, upper)` for all columns, one
+#'   positive number b for `c(-b, b)`, or a matrix with a row c(lower, upper) for each column. Values
+#'   outside count as the bound. `NULL`: found privately.
+#' @param moment Not used by `"winsorized"`.
+#' @param ... Not used; a misspelt argument is an error.
+#' @param method `"winsorized"`.
+#' @param na.rm `FALSE`: a missing value is refused (for the data holder's eyes only: do not
+#'   publish the refusal). `TRUE`: missing values add zero and the sum is divided by a private
+#'   count, which takes a twentieth of the budget.
+#' @param budget A ledger made by [privacy_budget()], charged before values are read.
+#' @param control Settings made by [dp_control()].
+#'
+#' @return An object of class `dp_mean`, a list with
+#' \describe{
+#'   \item{coefficients}{the means, in the units of x; see [coef()].}
+#'   \item{limits}{matrix with columns lower and upper: released or public winsorising
+#'     limits.}
+#'   \item{noise_sd}{standard deviation of the noise of each mean (public, given the
+#'     limits).}
+#'   \item{found}{whether limits could be told from noise; if not, the private
+#'     median is returned for that column, with a warning.}
+#'   \item{n, privacy}{public number of rows; see [privacy()].}
+#' }
+#'
+#' @section Privacy:
+#' Neighbours differ in one row; n and the number of columns are public. *Median:*
+#' exponential mechanism over all doubles, utility of sensitivity 1. *Counts:* a row
+#' moves from one cell to another in each column, 2 d in l1 and sqrt(2 d) in l2. *Sums:* integers
+#' clamped to half the range, so that a row changes each sum by at most the range, d in
+#' l1 and sqrt(d) in l2 in units of the ranges. All sums are exact integer sums, the noise
+#' is exact discrete Laplace or Gaussian noise, and the epsilons add up (Laplace) or
+#' compose by zero-concentrated differential privacy (Gaussian; exactly with `bound`).
+#'
+#' @references
+#' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
+#' Learning with Heavy-tailed Data Revisited. IJCAI 2022 (Algorithm 1 truncates at a given
+#' level; here values are winsorised at levels found privately).
+#'
+#' Canonne, Kamath and Steinke (2020). The discrete Gaussian for differential privacy.
+#' \doi{10.48550/arXiv.2004.00010}
+#' @seealso [dp_quantile()], [privacy()]
+#' @examples
+#' fit <- dp_mean(danish$Total, epsilon = 1)
+#' fit
+#' coef(fit)
+#' privacy(fit)
+#' dp_mean(rnorm(1000), epsilon = 1, bound = c(-5, 5))
+#' @export
+dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
+                    method = "winsorized", na.rm = FALSE, budget = NULL,
+                    control = dp_control()) {
+  check_dots(...)
+  control <- check_control(control)
+  epsilon <- check_epsilon(epsilon)
+  delta <- check_delta(delta)
+  check_mean_method(method, moment)
+  na.rm <- check_flag(na.rm, "na.rm")
+  schema <- mean_schema(x)
+  bound <- check_bound(bound, schema)
+  plan <- plan_mean(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm, budget)
+  warn_large_delta(delta, schema$n)
+  check_complete(x, na.rm)
+  ledger_charge(budget, plan$events, epsilon, delta, "dp_mean")
+  fit <- fit_mean(mean_values(x, schema), plan, bound, control)
+  warn_limits_not_found(fit$found, schema$names)
+  new_dp_fit(
+    "mean", fit$coefficients, schema$n,
+    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration),
+    limits = fit$limits, noise_sd = fit$noise_sd, found = fit$found, method = method,
+    noise = plan$kind
+  )
+}
+
+check_mean_method <- function(method, moment) {
+  if (!identical(method, "winsorized")) {
+    dp_abort("`method` must be \"winsorized\" in this version.")
+  }
+  if (!is.null(moment)) {
+    dp_abort("`moment` is not used by method \"winsorized\": leave it out.")
+  }
+}
+
+# Public facts of x.
+mean_schema <- function(x) {
+  if (is.data.frame(x)) {
+    ok <- vapply(x, function(v) (is.numeric(v) || is.logical(v)) && !is.factor(v), NA)
+    if (length(ok) == 0L || !all(ok)) {
+      dp_abort(paste0(
+        "`x` must have numeric columns",
+        if (any(!ok)) paste0("; not numeric: ", paste0("`", names(x)[!ok], "`", collapse = ", ")), "."
+      ))
+    }
+  } else if (!(is.numeric(x) || is.logical(x)) || is.factor(x)) {
+    dp_abort("`x` must be a numeric vector, a numeric matrix or a data frame of numeric columns.")
+  }
+  n <- NROW(x)
+  d <- NCOL(x)
+  if (n < 1L || d < 1L) {
+    dp_abort("`x` has no rows or no columns.")
+  }
+  names <- colnames(x)
+  if (is.null(names)) names <- if (d == 1L) "mean" else paste0("x", seq_len(d))
+  list(n = n, d = d, names = names)
+}
+
+# The data holder's check: fixed text, nothing spent.
+check_complete <- function(x, na_rm) {
+  if (!na_rm && anyNA(x, recursive = TRUE)) {
+    abort_missing("`x` has missing values; use na.rm = TRUE to let them add zero")
+  }
+}
+
+mean_values <- function(x, schema) {
+  if (is.data.frame(x)) x <- as.matrix(x)
+  if (!is.double(x)) x <- array(as.double(x), dim = dim(x) %||% length(x))
+  if (is.null(dim(x)) || length(dim(x)) != 2L) x <- matrix(as.vector(x), schema$n, schema$d)
+  x
+}
+
+`%||%` <- function(a, b) if (is.null(a)) b else a
+
+# A d x 2 matrix of public bounds, or NULL.
+check_bound <- function(bound, schema) {
+  if (is.null(bound)) {
+    return(NULL)
+  }
+  text <- paste0(
+    "`bound` must be c(lower, upper) with lower < upper, one positive number b for c(-b, b),",
+    " or a matrix with one row c(lower, upper) per column; all finite."
+  )
+  if (!is.numeric(bound) || anyNA(bound) || any(is.infinite(bound))) dp_abort(text)
+  if (is.matrix(bound)) {
+    if (!identical(dim(bound), c(schema$d, 2L))) dp_abort(text)
+  } else if (length(bound) == 1L) {
+    bound <- matrix(c(-bound, bound), schema$d, 2L, byrow = TRUE)
+  } else if (length(bound) == 2L) {
+    bound <- matrix(bound, schema$d, 2L, byrow = TRUE)
+  } else {
+    dp_abort(text)
+  }
+  if (any(bound[, 1L] >= bound[, 2L]) || any(is.infinite(bound[, 2L] - bound[, 1L]))) dp_abort(text)
+  unname(bound)
+}
+
+# A released fact: `found` is a function of noisy counts.
+warn_limits_not_found <- function(found, names) {
+  if (!all(found)) {
+    dp_warn(paste0(
+      "n is too small for this epsilon: no limits could be told from noise for ",
+      paste0("`", names[!found], "`", collapse = ", "),
+      "; the private median stands in for the mean. Give `bound`, or a larger `epsilon`."
+    ), "dp_dominated")
+  }
+}

@@ -1,0 +1,83 @@
+#' Losses, gradients and constraints
+#'
+#' The parts that a regression is put together from. Each names itself; none reads data.
+#'
+#' * `loss_squared()`: half the squared residual, (eta - y)^2 / 2.
+#' * `grad_clipped(C)`: the gradient of each record is shortened to length `C`. Lengths
+#'   are those of the standardised problem: residuals in units of the response's scale,
+#'   columns centred, scaled and preconditioned. Without `C` the level is found privately,
+#'   and found again as the fit improves.
+#' * `no_constraint()`, `l2_ball(r)`: the slopes, in the caller's units, are free, or lie in
+#'   the Euclidean ball of radius `r` about zero. The intercept is free.
+#'
+#' @param C Positive number, or `NULL`.
+#' @param r Positive number.
+#' @return A list of class `dp_loss`, `dp_gradient` or `dp_constraint`.
+#' @references
+#' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
+#' Learning with Heavy-tailed Data Revisited. IJCAI 2022.
+#' @examples
+#' loss_squared()
+#' grad_clipped(2)
+#' l2_ball(10)
+#' @name problem_parts
+NULL
+
+new_part <- function(class, name, ...) {
+  structure(list(name = name, ...), class = c(class, "dp_part"))
+}
+
+#' @rdname problem_parts
+#' @export
+loss_squared <- function() new_part("dp_loss", "squared")
+
+#' @rdname problem_parts
+#' @export
+grad_clipped <- function(C = NULL) {
+  if (!is.null(C)) C <- check_number(C, "C", 0, open = TRUE)
+  new_part("dp_gradient", "clipped", bound = C)
+}
+
+#' @rdname problem_parts
+#' @export
+no_constraint <- function() new_part("dp_constraint", "none", radius = Inf)
+
+#' @rdname problem_parts
+#' @export
+l2_ball <- function(r) {
+  new_part("dp_constraint", "l2_ball", radius = check_number(r, "r", 0, open = TRUE))
+}
+
+#' @export
+print.dp_part <- function(x, ...) {
+  numbers <- Filter(is.numeric, unclass(x))
+  detail <- if (length(numbers) > 0L) {
+    paste0(" (", paste(names(numbers), "=", vapply(numbers, format, ""), collapse = ", "), ")")
+  }
+  kind <- sub("^dp_", "", class(x)[[1L]])
+  cat(kind, ": ", x$name, detail, "\n", sep = "")
+  invisible(x)
+}
+
+# A part, or the name of one.
+as_part <- function(x, class, arg, makers) {
+  if (is.character(x) && length(x) == 1L && x %in% names(makers)) {
+    return(makers[[x]]())
+  }
+  if (!inherits(x, class)) {
+    dp_abort(sprintf("`%s` must be one of %s.", arg, paste0(names(makers), collapse = ", ")))
+  }
+  x
+}
+
+as_loss <- function(loss) {
+  as_part(loss, "dp_loss", "loss", list(squared = loss_squared))
+}
+
+as_gradient <- function(gradient) {
+  as_part(gradient, "dp_gradient", "gradient", list(clipped = grad_clipped))
+}
+
+as_constraint <- function(constraint) {
+  as_part(constraint, "dp_constraint", "constraint", list(none = no_constraint))
+}
