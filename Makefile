@@ -1,0 +1,29 @@
+# Thin names for tools/setup.sh, which does the work and needs no make.
+
+SETUP = sh tools/setup.sh
+
+.PHONY: demo test check document ci clean
+
+# Install the package into .Rlib and run it on real data; leaves build/demo.png.
+demo:
+	@$(SETUP) demo
+
+# The same set-up, then the test suite; FILTER=mean runs the files matching it.
+test:
+	@$(SETUP) test $(FILTER)
+
+# The same set-up with the tools of the full check; runs nothing.
+check:
+	@$(SETUP) check
+
+# Writes man/ and NAMESPACE anew from the roxygen comments.
+document: check
+	@R_LIBS="$(CURDIR)/.Rlib" Rscript --no-init-file \
+	  -e 'roxygen2::roxygenise(load_code = "installed")'
+
+# All that must hold before a change lands.
+ci:
+	@bash .ci/run
+
+clean:
+	rm -rf build .Rlib
