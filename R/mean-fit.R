@@ -15,7 +15,7 @@ fit_mean <- function(x, plan, bound, control) {
 }
 
 public_limits <- function(bound) {
-  list(lower = bound[, 1L], upper = bound[, 2L], center = NULL, found = rep(TRUE, nrow(bound)))
+  list(lower = bound[, 1L], upper = bound[, 2L], found = rep(TRUE, nrow(bound)))
 }
 
 private_limits <- function(x, plan, control) {
@@ -31,10 +31,11 @@ private_limits <- function(x, plan, control) {
   rows <- new_rows(x, center = center, which = seq_len(d) - 1)
   counts <- release_octaves(rows, "columns", octave_cells(signed = TRUE), law, release_key(control))
   reach <- vapply(seq_len(d), function(j) tail_limits(counts[, j], law, plan$rank), c(0, 0))
-  found <- !is.na(reach[1L, ]) & colSums(reach) > 0
+  found <- !is.na(reach[1L, ])
   reach[, !found] <- 0
   list(
-    lower = center - reach[1L, ], upper = center + reach[2L, ], center = center, found = found
+    lower = pmax(center - reach[1L, ], -1e308), upper = pmin(center + reach[2L, ], 1e308),
+    found = found
   )
 }
 
@@ -57,10 +58,10 @@ noisy_mean <- function(x, plan, limits, control) {
   }
   step <- ifelse(half > 0, half / law$limit, 0)
   value <- middle + sums * step / count
-  if (!is.null(limits$center)) value <- ifelse(limits$found, value, limits$center)
   sd <- 2^law$bits * step / count * if (plan$kind == "laplace") sqrt(2) else 1
   list(
-    coefficients = pmin(pmax(value, limits$lower), limits$upper), noise_sd = sd,
+    coefficients = ifelse(limits$found, pmin(pmax(value, limits$lower), limits$upper), NA_real_),
+    noise_sd = ifelse(limits$found, sd, NA_real_),
     limits = cbind(limits$lower, limits$upper), found = limits$found
   )
 }

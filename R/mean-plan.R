@@ -23,20 +23,30 @@ plan_mean <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
   made[[which.min(vapply(made, `[[`, 0, "noise"))]]
 }
 
-# Shares of the budget. Few rows need more for the tails: with `need` the share
-# from which the counts are expected to stand out of their noise.
-mean_shares <- function(need, bounded, na_rm) {
+# Shares of the budget. `rows`: n epsilon per column, in units in which the median
+# needs a share of 140 / rows to stay away from the far ends of the doubles (31 log
+# units of cells there, n c / 2 of utility against them) and the tails one of 300 /
+# rows for three octaves of counts to stand out of their noise.
+mean_shares <- function(rows, bounded, na_rm) {
   count <- if (na_rm) 0.05 else 0
   if (bounded) {
     return(c(center = 0, tails = 0, count = count, sums = 1 - count))
   }
-  tails <- min(0.5, max(0.17, need))
-  c(center = 0.08, tails = tails, count = count, sums = 1 - 0.08 - tails - count)
+  center <- max(0.05, 140 / rows)
+  tails <- max(0.12, 300 / rows)
+  if (center + tails > 0.8) {
+    dp_abort(paste(
+      "`x` has too few rows for this `epsilon` and this many columns: limits cannot be found",
+      sprintf("privately below about %.0f times as many. Give `bound`, or a larger `epsilon`.",
+              ceiling(10 * (center + tails) / 0.8) / 10)
+    ), c("dp_error_small_n", "dp_error_input"))
+  }
+  c(center = center, tails = tails, count = count, sums = 1 - center - tails - count)
 }
 
 laplace_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
   total <- ledger_allowance(budget, epsilon, delta, "pure")$epsilon
-  share <- mean_shares(150 * d / (n * total), bounded, na_rm)
+  share <- mean_shares(n * total / d, bounded, na_rm)
   cost <- total * share
   events <- list(
     if (!bounded) {
@@ -53,13 +63,20 @@ laplace_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
   )
 }
 
+# The same in mu^2: the median's utility grows with epsilon0 = 2 mu / sqrt(d), the counts
+# need 45 sqrt(2 d) / (n mu).
+gaussian_shares <- function(rows, na_rm) {
+  share <- c(center = (70 / rows)^2, tails = 2 * (45 / rows)^2)
+  mean_shares(1 / max(share[["center"]] / 140, share[["tails"]] / 300), FALSE, na_rm)
+}
+
 gaussian_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
   if (bounded) {
     mu <- ledger_allowance(budget, epsilon, delta, "gaussian")$mu
     share <- mean_shares(0, TRUE, na_rm)
   } else {
     mu <- sqrt(2 * ledger_allowance(budget, epsilon, delta, "mixed")$rho)
-    share <- mean_shares(2 * d * (33 / (n * mu))^2, FALSE, na_rm)
+    share <- gaussian_shares(n * mu / sqrt(d), na_rm)
   }
   cost <- mu * sqrt(share)
   # rho = d epsilon0^2 / 8 = mu^2 / 2 for the d medians

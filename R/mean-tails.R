@@ -4,21 +4,22 @@
 # trades bias against noise one for one. That rank is far below what the noise lets
 # one read off the counts, so the tail is followed down to it by a power law that is
 # fitted to the counts from about 25 standard deviations on downwards.
-TAIL_START <- 25
+TAIL_START <- 8
 TAIL_CELLS <- 14L
-TAIL_INDEX <- c(seq(1.2, 4, by = 0.1), seq(4.5, 16, by = 0.5))
+TAIL_INDEX <- c(seq(1.3, 4, by = 0.1), seq(4.5, 16, by = 0.5))
 
 # Distances of the lower and the upper limit from the centre; NA if nothing
-# stands out of the noise.
+# stands out of the noise, or if what does lies on one side of the centre, which then
+# is not the median of anything.
 tail_limits <- function(counts, law, rank) {
   half <- (length(counts) - 1L) / 2L
   clean <- occupied_cells(counts, law)
-  if (sum(clean) <= 0) {
-    return(c(NA_real_, NA_real_))
-  }
   edges <- octave_edges(octave_cells())
   upper <- half + 1L + seq_len(half)
   lower <- half + 1L - seq_len(half)
+  if (max(sum(clean[upper]), sum(clean[lower])) >= 0.9 * sum(clean)) {
+    return(c(NA_real_, NA_real_))
+  }
   c(
     one_tail(counts[lower], clean[lower], law, rank, edges),
     one_tail(counts[upper], clean[upper], law, rank, edges)

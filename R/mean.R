@@ -35,8 +35,8 @@
 #'     limits.}
 #'   \item{noise_sd}{standard deviation of the noise of each mean (public, given the
 #'     limits).}
-#'   \item{found}{whether limits could be told from noise; if not, the private
-#'     median is returned for that column, with a warning.}
+#'   \item{found}{whether limits could be told from noise; if not, the mean is NA, with a
+#'     warning.}
 #'   \item{n, privacy}{public number of rows; see [privacy()].}
 #' }
 #'
@@ -166,7 +166,7 @@ warn_limits_not_found <- function(found, names) {
     dp_warn(paste0(
       "n is too small for this epsilon: no limits could be told from noise for ",
       paste0("`", names[!found], "`", collapse = ", "),
-      "; the private median stands in for the mean. Give `bound`, or a larger `epsilon`."
+      ": NA is returned. Give `bound`, or a larger `epsilon`."
     ), "dp_dominated")
   }
 }
