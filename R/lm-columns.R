@@ -7,7 +7,8 @@
 #          one standard deviation for a bell-shaped column; zero differences left
 #          out, so that rare categories keep a scale
 # center   median of equal cells at that scale
-# A column whose differences cannot be told from noise gets found = FALSE.
+# A column whose differences, or whose location, cannot be told from noise gets found
+# = FALSE.
 tune_columns <- function(rows, plan, n, known, control) {
   tuned <- length(rows$which)
   law <- function(name) count_law(plan$kind, n, stage_cost(plan, name), sqrt(2 * tuned))
@@ -27,7 +28,7 @@ tune_columns <- function(rows, plan, n, known, control) {
   })
   center <- locate(rows, rough, scale, laws$location, control)
   center <- ifelse(is.na(known$center), center, known$center)
-  found <- is.finite(scale) & scale > 0
+  found <- is.finite(scale) & scale > 0 & is.finite(center)
   list(center = ifelse(found, center, 0), scale = ifelse(found, scale, 1), found = found)
 }
 
@@ -60,17 +61,23 @@ locate <- function(rows, rough, scale, law, control) {
   width <- vapply(grids, `[[`, 0, "width")
   counts <- release_equal_cells(rows, lower, width, m, law, release_key(control))
   vapply(seq_len(tuned), function(j) {
-    clean <- occupied_cells(counts[, j], law)
-    middle <- mean(rough[[j]])
-    if (sum(clean) <= 0) {
-      return(middle)
-    }
-    cum <- cumsum(clean) / sum(clean)
-    k <- which(cum >= 0.5)[[1L]]
-    before <- if (k > 1L) cum[[k - 1L]] else 0
-    part <- (0.5 - before) / (cum[[k]] - before)
-    min(max(lower[[j]] + (k - 2 + part) * width[[j]], lower[[j]]), lower[[j]] + m * width[[j]])
+    cell_median(occupied_cells(counts[, j], law), lower[[j]], width[[j]])
   }, 0)
+}
+
+# The median of counts in equal cells; NA if it lies in none of them, but
+# beyond the ends.
+cell_median <- function(counts, lower, width) {
+  if (sum(counts) <= 0) {
+    return(NA_real_)
+  }
+  cum <- cumsum(counts) / sum(counts)
+  k <- which(cum >= 0.5)[[1L]]
+  if (k == 1L || k == length(counts)) {
+    return(NA_real_)
+  }
+  before <- cum[[k - 1L]]
+  lower + (k - 2 + (0.5 - before) / (cum[[k]] - before)) * width
 }
 
 location_grid <- function(rough, scale, most) {

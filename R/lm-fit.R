@@ -34,7 +34,8 @@ standardise_columns <- function(problem, schema, plan, known, n, control) {
   out <- list(center = known$center, scale = known$scale, found = rep(TRUE, p + 1L))
   which <- which(is.na(known$center) | is.na(known$scale))
   if (length(which) > 0L) {
-    rows <- new_rows(problem$x, problem$y, problem$offset, problem$use, which = which - 1)
+    rows <- new_rows(problem$x, problem$y, problem$offset, problem$use,
+                     intercept = schema$intercept, which = which - 1)
     got <- tune_columns(
       rows, plan, n, list(center = known$center[which], scale = known$scale[which]), control
     )

@@ -16,6 +16,9 @@ DESCENT_STAGES <- list(
   steps = c(3, 3, 4, 18), share = c(0.03, 0.03, 0.04, 0.60), quantile = c(0.9, 0.8, 0.7, 0.5)
 )
 
+# n over the standard deviation of a count that each search is expected to need.
+SEARCH_NEED <- c(pairs = 48, exponents = 25, location = 28)
+
 # A share of mu^2 such that the noise of a count is at most n / need.
 count_share <- function(need, sensitivity, n, mu, least, most) {
   min(max((sensitivity * need / (mu * n))^2, least), most)
@@ -40,9 +43,9 @@ plan_lm <- function(n, k, tuned, mu, delta, control, gradient) {
   columns <- sqrt(2 * tuned)
   sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.008, 0.05)
   share <- c(
-    pairs = count_share(37, columns, n, mu, 0.05, 0.30) * (tuned > 0),
-    exponents = count_share(17, columns, n, mu, 0.02, 0.06) * (tuned > 0),
-    location = count_share(25, columns, n, mu, 0.03, 0.12) * (tuned > 0),
+    pairs = count_share(SEARCH_NEED[["pairs"]], columns, n, mu, 0.05, 0.30) * (tuned > 0),
+    exponents = count_share(SEARCH_NEED[["exponents"]], columns, n, mu, 0.02, 0.08) * (tuned > 0),
+    location = count_share(SEARCH_NEED[["location"]], columns, n, mu, 0.03, 0.12) * (tuned > 0),
     norms = sizes, moments = 0.12,
     clip = if (fixed) 0 else 4 * sizes, descent = sum(DESCENT_STAGES$share)
   )
@@ -61,10 +64,10 @@ plan_lm <- function(n, k, tuned, mu, delta, control, gradient) {
 stage_cost <- function(plan, name, parts = 1) plan$mu * sqrt(plan$share[[name]] / parts)
 
 # Rows below which the private search for scales is expected to fail, or the noise to
-# dominate: the shares that the searches need add up to more than half of the budget.
+# dominate: the shares that the searches need add up to more than three tenths of the budget.
 lm_sensible_n <- function(k, tuned, mu) {
-  searches <- sqrt(2 * tuned * (37^2 + 17^2 + 25^2) + 10 * 19^2)
-  ceiling(max(searches / sqrt(0.5), 25 * k) / mu)
+  searches <- sqrt(2 * tuned * sum(SEARCH_NEED^2) + 10 * 19^2)
+  ceiling(max(searches / sqrt(0.3), 25 * k) / mu)
 }
 
 # The events of a plan, for the ledger: fixed before any value is read.

@@ -37,7 +37,7 @@ mean_shares <- function(rows, bounded, na_rm) {
   if (center + tails > 0.8) {
     dp_abort(paste(
       "`x` has too few rows for this `epsilon` and this many columns: limits cannot be found",
-      sprintf("privately below about %.0f times as many. Give `bound`, or a larger `epsilon`.",
+      sprintf("privately below about %.1f times as many. Give `bound`, or a larger `epsilon`.",
               ceiling(10 * (center + tails) / 0.8) / 10)
     ), c("dp_error_small_n", "dp_error_input"))
   }

@@ -101,14 +101,15 @@ check_mean_method <- function(method, moment) {
 # Public facts of x.
 mean_schema <- function(x) {
   if (is.data.frame(x)) {
-    ok <- vapply(x, function(v) (is.numeric(v) || is.logical(v)) && !is.factor(v), NA)
+    ok <- vapply(x, is_number_column, NA)
     if (length(ok) == 0L || !all(ok)) {
       dp_abort(paste0(
         "`x` must have numeric columns",
         if (any(!ok)) paste0("; not numeric: ", paste0("`", names(x)[!ok], "`", collapse = ", ")), "."
       ))
     }
-  } else if (!(is.numeric(x) || is.logical(x)) || is.factor(x)) {
+  } else if (!(is.numeric(x) || is.logical(x)) || inherits(x, c("factor", "integer64")) ||
+    length(dim(x)) > 2L) {
     dp_abort("`x` must be a numeric vector, a numeric matrix or a data frame of numeric columns.")
   }
   n <- NROW(x)
@@ -119,6 +120,10 @@ mean_schema <- function(x) {
   names <- colnames(x)
   if (is.null(names)) names <- if (d == 1L) "mean" else paste0("x", seq_len(d))
   list(n = n, d = d, names = names)
+}
+
+is_number_column <- function(v) {
+  (is.numeric(v) || is.logical(v)) && !inherits(v, c("factor", "integer64")) && is.null(dim(v))
 }
 
 # The data holder's check: fixed text, nothing spent.

@@ -25,18 +25,25 @@ noise_threshold <- function(law, m, width = 1) {
   }
 }
 
-# Counts with the cells that noise may explain set to zero. A cell stays if it
-# passes the threshold alone, or within three neighbours that pass it together,
-# or if it joins such cells and exceeds two standard deviations.
+# Widths of the windows in which cells may pass the threshold together.
+WINDOWS <- c(1L, 3L, 6L)
+
+# Counts with the cells that noise may explain set to zero. A cell stays if a
+# window of cells around it passes the threshold of its width, or if it joins such
+# cells and exceeds two standard deviations.
 occupied_cells <- function(counts, law) {
   m <- length(counts)
-  keep <- counts >= noise_threshold(law, m)
-  if (m >= 3L && law$kind != "none") {
-    three <- counts[-c(1L, 2L)] + counts[-c(1L, m)] + counts[-c(m - 1L, m)]
-    hit <- which(three >= noise_threshold(law, m, 3)) + 1L
-    keep[unique(c(hit - 1L, hit, hit + 1L))] <- TRUE
-    keep <- grow(keep, counts >= 2 * law$sd)
+  if (law$kind == "none") {
+    return(pmax(counts, 0))
   }
+  keep <- rep(FALSE, m)
+  total <- c(0, cumsum(counts))
+  for (width in WINDOWS[WINDOWS <= m]) {
+    start <- seq_len(m - width + 1L)
+    hit <- start[total[start + width] - total[start] >= noise_threshold(law, m, width)]
+    keep[unique(as.vector(outer(hit, seq_len(width) - 1L, `+`)))] <- TRUE
+  }
+  keep <- grow(keep, counts >= 2 * law$sd)
   ifelse(keep, pmax(counts, 0), 0)
 }
 
