@@ -28,7 +28,7 @@ tune_columns <- function(rows, plan, n, known, control) {
   })
   center <- locate(rows, rough, scale, laws$location, control)
   center <- ifelse(is.na(known$center), center, known$center)
-  found <- is.finite(scale) & scale > 0 & is.finite(center)
+  found <- is.finite(scale) & is.finite(1 / scale) & is.finite(center)
   list(center = ifelse(found, center, 0), scale = ifelse(found, scale, 1), found = found)
 }
 

@@ -34,19 +34,30 @@ noisy_moments <- function(rows, plan, n, control) {
   )
 }
 
-# The root L of the preconditioner P = L'L = (H + noise)^-1, H the second moments of
-# the design, and the start P h. Eigenvalues below the size of the noise, whose
-# operator norm is about 2 sd sqrt(k), are put up to it.
+# Smallest eigenvalue that is kept, relative to the largest: the root then has entries
+# below 2^20 and a condition number that the slack of a computed norm allows for.
+EIGEN_FLOOR <- c(private = 1e-10, none = 2e-12)
+
+# The preconditioner P = (H + noise)^-1 = L'L / size, H the second moments of the
+# design, L lower triangular with H / size of norm 1, and the start P h. Eigenvalues
+# below the size of the noise, whose operator norm is about 2 sd sqrt(k), are put up
+# to it.
 precondition <- function(noisy) {
   k <- ncol(noisy$moments) - 1L
   own <- seq_len(k)
   eigen <- eigen(noisy$moments[own, own, drop = FALSE], symmetric = TRUE)
-  floor <- max(2 * noisy$sd * sqrt(k), max(abs(eigen$values), 1e-300) * 1e-10)
-  values <- pmax(eigen$values, floor) + 0.25 * noisy$sd * sqrt(k)
-  hessian <- eigen$vectors %*% (t(eigen$vectors) * values)
+  spread <- noisy$sd * sqrt(k)
+  values <- pmax(eigen$values, 2 * spread) + spread / 4
+  size <- max(values)
+  if (!(size > 0)) {
+    return(list(root = diag(k), start = rep(0, k), size = 1))
+  }
+  least <- EIGEN_FLOOR[[if (noisy$sd > 0) "private" else "none"]]
+  values <- pmax(values, least * size)
+  hessian <- eigen$vectors %*% (t(eigen$vectors) * (values / size))
   root <- grid_root(t(backsolve(chol(hessian), diag(k))))
   start <- eigen$vectors %*% (crossprod(eigen$vectors, noisy$moments[own, k + 1L]) / values)
-  list(root = root, start = drop(start), values = values)
+  list(root = root, start = drop(start), size = size)
 }
 
 # All stages. Returns the coefficients in standardised units, the clip levels and
@@ -62,7 +73,7 @@ descend <- function(rows, pre, plan, constraint, unit, n, control) {
     law <- descent_law(plan, stage, n, k, bounds[[stage]], pre$root)
     sds[[stage]] <- law$sd
     path <- release_descent(rows, norm, w, c(law, list(
-      iterations = as.double(plan$steps[[stage]]), eta = plan$eta, root = pre$root,
+      iterations = as.double(plan$steps[[stage]]), eta = plan$eta / pre$size, root = pre$root,
       constraint = constraint$name, radius = constraint$radius, unit = unit,
       loss = "squared", estimator = "clipped"
     )), release_key(control))

@@ -15,7 +15,8 @@ fit_lm <- function(problem, schema, plan, known, constraint, control) {
   unit <- columns$scale[[p + 1L]] * c(if (schema$intercept) 1, rows$inv_scale)
   if (!columns$found[[p + 1L]]) {
     w <- rep(0, length(unit))
-    fit <- list(bound = NA_real_, sd = NA_real_)
+    none <- rep(NA_real_, length(plan$steps))
+    fit <- list(bound = none, sd = none)
   } else {
     report_stage(control, "second moments")
     noisy <- noisy_moments(rows, plan, n, control)

@@ -100,7 +100,8 @@ plot.dp_lm <- function(x, ...) {
     slope <- table
     slope[, "Per scale"] <- slope[, "Estimate"]
   }
-  value <- rev(slope[, "Per scale"])
+  # names by hand: a matrix of one row drops them
+  value <- rev(stats::setNames(slope[, "Per scale"], rownames(slope)))
   old <- graphics::par(mar = c(4.1, 1 + min(14, 0.55 * max(nchar(names(value)))), 2.6, 1))
   on.exit(graphics::par(old))
   graphics::dotchart(

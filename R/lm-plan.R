@@ -84,7 +84,7 @@ lm_events <- function(plan, tuned, n) {
   descent <- lapply(seq_along(plan$steps), function(i) {
     count <- plan$steps[[i]]
     mu <- plan$stage_mu[[i]] / sqrt(count)
-    gaussian_event(mu, count, NA_real_, NA_real_, sprintf("gradient, stage %d", i))
+    event(sprintf("gradient in C/n, stage %d", i), mu, count, 2)
   })
   Filter(Negate(is.null), c(
     list(
@@ -92,7 +92,7 @@ lm_events <- function(plan, tuned, n) {
       counts("exponents, counts", "exponents", columns),
       counts("location, counts", "location", columns),
       counts("row norms, counts", "norms", sqrt(2)),
-      gaussian_event(stage_cost(plan, "moments"), 1, NA_real_, NA_real_, "second moments"),
+      event("second moments in c^2/n", stage_cost(plan, "moments"), 1, sqrt(2)),
       counts("gradient sizes, counts", "clip", sqrt(2), 4)
     ),
     descent

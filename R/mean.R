@@ -123,7 +123,7 @@ mean_schema <- function(x) {
 }
 
 is_number_column <- function(v) {
-  (is.numeric(v) || is.logical(v)) && !inherits(v, c("factor", "integer64")) && is.null(dim(v))
+  (is.numeric(v) || is.logical(v)) && !inherits(v, c("factor", "integer64")) && NCOL(v) == 1L
 }
 
 # The data holder's check: fixed text, nothing spent.
