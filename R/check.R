@@ -24,7 +24,9 @@ check_number <- function(x, arg, lower = -Inf, upper = Inf, open = FALSE, finite
   ok <- is_number(x) && x <= upper && (if (open) x > lower else x >= lower) &&
     (!finite || is.finite(x))
   if (!ok) {
-    dp_abort(sprintf("`%s` must be one number %s.", arg, describe_range(lower, upper, open, finite)))
+    dp_abort(sprintf(
+      "`%s` must be one number %s.", arg, describe_range(lower, upper, open, finite)
+    ))
   }
   as.numeric(x)
 }
@@ -75,7 +77,10 @@ check_delta <- function(delta, gaussian = FALSE) {
     ))
   }
   if (gaussian && delta == 0) {
-    dp_abort("`delta` must be above 0 here, for the noise is Gaussian; choose it well below 1/n, e.g. delta = 1e-6.")
+    dp_abort(paste(
+      "`delta` must be above 0 here, for the noise is Gaussian;",
+      "choose it well below 1/n, e.g. delta = 1e-6."
+    ))
   }
   as.numeric(delta)
 }
@@ -95,7 +100,10 @@ check_dots <- function(..., known = NULL) {
   }
   named <- names[nzchar(names)]
   if (length(named) > 0L) {
-    dp_abort(sprintf("unknown argument%s: %s.", if (length(named) > 1L) "s" else "", paste0("`", named, "`", collapse = ", ")))
+    dp_abort(sprintf(
+      "unknown argument%s: %s.", if (length(named) > 1L) "s" else "",
+      paste0("`", named, "`", collapse = ", ")
+    ))
   }
   dp_abort("arguments after `epsilon` and `delta` must be given by name.")
 }

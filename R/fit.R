@@ -2,7 +2,9 @@
 
 new_dp_fit <- function(front, coefficients, n, privacy, ..., schema = NULL) {
   structure(
-    list(front = front, coefficients = coefficients, n = n, privacy = privacy, schema = schema, ...),
+    list(
+      front = front, coefficients = coefficients, n = n, privacy = privacy, schema = schema, ...
+    ),
     class = c(paste0("dp_", front), "dp_fit")
   )
 }

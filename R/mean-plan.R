@@ -44,23 +44,40 @@ mean_shares <- function(rows, bounded, na_rm) {
   c(center = center, tails = tails, count = count, sums = 1 - center - tails - count)
 }
 
+# What d columns change, in the norm of the noise (records, or ranges of a column / n).
+change_of <- function(kind, d) if (kind == "laplace") d else sqrt(d)
+
+mean_events <- function(kind, cost, center, d, bounded, na_rm) {
+  make <- if (kind == "laplace") laplace_event else gaussian_event
+  event <- function(part, sensitivity, what) {
+    if (cost[[part]] > 0) make(cost[[part]], 1, sensitivity, sensitivity / cost[[part]], what)
+  }
+  select <- if (kind == "laplace") pure_event else exponential_event
+  cells <- if (kind == "laplace") 2 * d else sqrt(2 * d)
+  Filter(Negate(is.null), list(
+    if (!bounded) select(center, d, 1, 2 / center, "median of a column"),
+    event("tails", cells, "tails, counts"),
+    event("count", change_of(kind, d), "complete values, counts"),
+    event("sums", change_of(kind, d), "winsorised means, in ranges / n")
+  ))
+}
+
+# `noise`: standard deviation of a mean's noise in ranges / n. `rank`: how many records
+# are left beyond a limit (mean-tails.R).
+new_mean_plan <- function(kind, cost, center, d, bounded, na_rm) {
+  noise <- change_of(kind, d) / cost[["sums"]]
+  list(
+    kind = kind, cost = cost, center = center, d = d, bounded = bounded, na_rm = na_rm,
+    noise = noise * if (kind == "laplace") sqrt(2) else 1,
+    rank = noise * if (kind == "laplace") 2 else 1.5,
+    events = mean_events(kind, cost, center, d, bounded, na_rm)
+  )
+}
+
 laplace_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
   total <- ledger_allowance(budget, epsilon, delta, "pure")$epsilon
-  share <- mean_shares(n * total / d, bounded, na_rm)
-  cost <- total * share
-  events <- list(
-    if (!bounded) {
-      pure_event(cost[["center"]] / d, d, 1, 2 * d / cost[["center"]], "median of a column")
-    },
-    if (!bounded) laplace_event(cost[["tails"]], 1, 2 * d, 2 * d / cost[["tails"]], "tails, counts"),
-    if (na_rm) laplace_event(cost[["count"]], 1, d, d / cost[["count"]], "complete values, counts"),
-    laplace_event(cost[["sums"]], 1, d, d / cost[["sums"]], "winsorised means, in ranges / n")
-  )
-  list(
-    kind = "laplace", cost = cost, center = cost[["center"]] / d, d = d, bounded = bounded,
-    na_rm = na_rm, noise = sqrt(2) * d / cost[["sums"]], events = Filter(Negate(is.null), events),
-    rank = 2 * d / cost[["sums"]]
-  )
+  cost <- total * mean_shares(n * total / d, bounded, na_rm)
+  new_mean_plan("laplace", cost, cost[["center"]] / d, d, bounded, na_rm)
 }
 
 # The same in mu^2: the median's utility grows with epsilon0 = 2 mu / sqrt(d), the counts
@@ -80,22 +97,5 @@ gaussian_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
   }
   cost <- mu * sqrt(share)
   # rho = d epsilon0^2 / 8 = mu^2 / 2 for the d medians
-  center <- 2 * cost[["center"]] / sqrt(d)
-  events <- list(
-    if (!bounded) exponential_event(center, d, 1, 2 / center, "median of a column"),
-    if (!bounded) {
-      gaussian_event(cost[["tails"]], 1, sqrt(2 * d), sqrt(2 * d) / cost[["tails"]], "tails, counts")
-    },
-    if (na_rm) {
-      gaussian_event(cost[["count"]], 1, sqrt(d), sqrt(d) / cost[["count"]],
-                     "complete values, counts")
-    },
-    gaussian_event(cost[["sums"]], 1, sqrt(d), sqrt(d) / cost[["sums"]],
-                   "winsorised means, in ranges / n")
-  )
-  list(
-    kind = "gaussian", cost = cost, center = center, d = d, bounded = bounded, na_rm = na_rm,
-    noise = sqrt(d) / cost[["sums"]], events = Filter(Negate(is.null), events),
-    rank = 1.5 * sqrt(d) / cost[["sums"]]
-  )
+  new_mean_plan("gaussian", cost, 2 * cost[["center"]] / sqrt(d), d, bounded, na_rm)
 }

@@ -17,8 +17,8 @@
 #'   private).
 #' @param delta Number, 0 <= delta < 1, well below 1/n.
 #' @param bound Public bounds in the units of x: `c(lower, upper)` for all columns, one
-#'   positive number b for `c(-b, b)`, or a matrix with a row c(lower, upper) for each column. Values
-#'   outside count as the bound. `NULL`: found privately.
+#'   positive number b for `c(-b, b)`, or a matrix with a row c(lower, upper) for each column.
+#'   Values outside count as the bound. `NULL`: found privately.
 #' @param moment Not used by `"winsorized"`.
 #' @param ... Not used; a misspelt argument is an error.
 #' @param method `"winsorized"`.
@@ -103,9 +103,9 @@ mean_schema <- function(x) {
   if (is.data.frame(x)) {
     ok <- vapply(x, is_number_column, NA)
     if (length(ok) == 0L || !all(ok)) {
+      wrong <- paste0("`", names(x)[!ok], "`", collapse = ", ")
       dp_abort(paste0(
-        "`x` must have numeric columns",
-        if (any(!ok)) paste0("; not numeric: ", paste0("`", names(x)[!ok], "`", collapse = ", ")), "."
+        "`x` must have numeric columns", if (any(!ok)) paste0("; not numeric: ", wrong), "."
       ))
     }
   } else if (!(is.numeric(x) || is.logical(x)) || inherits(x, c("factor", "integer64")) ||

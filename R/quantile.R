@@ -5,7 +5,7 @@
 #' order 20 / epsilon per quantile.
 #'
 #' @param x Numeric (or integer, logical) vector of length n.
-#' @param probs Numbers in [0, 1].
+#' @param probs Numbers between 0 and 1.
 #' @param epsilon Positive number, for all of `probs` together. `Inf` gives a sample quantile
 #'   (not private).
 #' @param delta Number, 0 <= delta < 1. Above 0 the composition of many quantiles is

@@ -16,7 +16,8 @@ one <- function(design, n, d, seed, with_rlm) {
   scale <- column_scale(design, d)
   private <- vapply(sizes, function(size) {
     w <- true_slopes(size, d) / scale
-    got <- outcome(dp_lm(x, drop(50 + x %*% w) + error, epsilon = 1, delta = 1e-6, control = control))
+    y <- drop(50 + x %*% w) + error
+    got <- outcome(dp_lm(x, y, epsilon = 1, delta = 1e-6, control = control))
     c(
       if (is.null(got$value)) NA else scaled_error(coef(got$value)[-1L], w, scale),
       got$warned

@@ -53,8 +53,10 @@ allowed <- 0.1 * matrix_mb + 10 * n * 8 / 2^20
 write_table(
   "speed", "Speed and memory, n = 1e6, d = 100, one thread",
   data.frame(
-    what = c("gradient pass, s", "X %*% w and crossprod(X, r), s", "ratio", "fit beyond the data, MB",
-             "0.1 matrix + 10 vectors, MB"),
+    what = c(
+      "gradient pass, s", "X %*% w and crossprod(X, r), s", "ratio", "fit beyond the data, MB",
+      "0.1 matrix + 10 vectors, MB"
+    ),
     median = c(three(apply(time, 1L, median)), three(fits - loads), three(allowed)),
     quartiles = c(apply(time, 1L, spread), "", "")
   ),

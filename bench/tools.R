@@ -26,9 +26,12 @@ outcome <- function(expr) {
   list(value = value, warned = warned)
 }
 
-three <- function(x) formatC(x, digits = 3, format = "g")
+three <- function(x) ifelse(is.na(x), "-", formatC(x, digits = 3, format = "g", width = 1))
 
 spread <- function(x) {
+  if (all(is.na(x))) {
+    return("-")
+  }
   q <- stats::quantile(x, c(0.25, 0.75), na.rm = TRUE, names = FALSE)
   paste0(three(q[[1L]]), "-", three(q[[2L]]))
 }

@@ -30,6 +30,8 @@ static const R_CallMethodDef entries[] = {
     {NULL, NULL, 0},
 };
 
+void R_init_dpheavy(DllInfo *dll);
+
 void attribute_visible R_init_dpheavy(DllInfo *dll) {
   dph_threads_init();
   R_registerRoutines(dll, NULL, entries, NULL, NULL);

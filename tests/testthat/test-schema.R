@@ -88,7 +88,7 @@ test_that("vectors outside data are refused, public constants are not", {
   expect_s3_class(
     schema_formula(y ~ splines::ns(x1, knots = knots, Boundary.knots = c(-k, k)), d), "dp_schema"
   )
-  expect_s3_class(schema_formula(y ~ I(x1 > -Inf & T), d), "dp_schema")
+  expect_s3_class(schema_formula(y ~ I(x1 > -Inf & pi > 3), d), "dp_schema")
 })
 
 test_that("the stored schema holds no data and no calling frame", {
