@@ -44,9 +44,14 @@ sum_law <- function(kind, n, p, cost) {
   list(kind = kind, noise = c(NOISE_CODE[[kind]], bits), limit = limit, bits = bits)
 }
 
+# Clip levels that divide into steps without underflow: a step of 0 stands for plain
+# sums (dph_fixed.h), and 1 / step must be finite.
+check_level <- function(bound) check_number(bound, "clip level", 1e-100, 1e100)
+
 # Second moments of rows of m entries with norm at most `bound` (dph_moments.h):
 # sqrt(2) c^2 <= 2^bits mu, c = bound / step + sqrt(m)/2.
 moment_law <- function(n, m, mu, bound) {
+  check_level(bound)
   c_most <- sqrt(min(2^41, 2^57 / n))
   bits <- min(40, floor(log2(sqrt(2) * c_most^2 / mu)))
   c_int <- floor(sqrt(2^bits * mu / sqrt(2)))
@@ -60,6 +65,7 @@ moment_law <- function(n, m, mu, bound) {
 # Clipped gradients of k coordinates under the root L (dph_gradient.h): the released
 # integers move by at most 2 (c + (||L|| + 1) sqrt(k)/2) <= 2^bits mu.
 gradient_law <- function(n, k, mu, bound, root) {
+  check_level(bound)
   big <- if (is.null(root)) 1 else sqrt(sum(root^2))
   inverse <- if (is.null(root)) 1 else sqrt(sum(backsolve(t(root), diag(k))^2))
   stretch <- max(1, inverse)

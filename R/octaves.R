@@ -19,7 +19,7 @@ noise_threshold <- function(law, m, width = 1) {
     return(0.5)
   }
   if (law$kind == "laplace") {
-    law$scale * (log(m / FALSE_CELL) + if (width > 1) width else 0)
+    law$scale * (log(m / FALSE_CELL) + if (width > 1) 1.5 * width else 0)
   } else {
     law$sd * sqrt(2 * log(m / FALSE_CELL)) * sqrt(width)
   }

@@ -34,7 +34,7 @@ loss_squared <- function() new_part("dp_loss", "squared")
 #' @rdname problem_parts
 #' @export
 grad_clipped <- function(C = NULL) {
-  if (!is.null(C)) C <- check_number(C, "C", 0, open = TRUE)
+  if (!is.null(C)) C <- check_number(C, "C", 1e-50, 1e50)
   new_part("dp_gradient", "clipped", bound = C)
 }
 

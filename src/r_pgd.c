@@ -43,6 +43,9 @@ static dph_pgd r_plan(SEXP plan, size_t k) {
   if (!pgd.constraint || !pgd.rule.loss || !pgd.rule.estimator) {
     r_fail_argument("unknown loss, estimator or constraint");
   }
+  if (pgd.noise.kind != DPH_NOISE_NONE && !(pgd.rule.step > 0.0)) {
+    r_fail_argument("noise needs a grid");
+  }
   return pgd;
 }
 

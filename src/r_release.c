@@ -60,6 +60,14 @@ static void outlet_make(outlet *o, size_t m, SEXP noise, SEXP key, SEXP exact) {
   }
 }
 
+/* Plain sums are for the noiseless mode: no call that asks for noise gets one. */
+static void refuse_noise(outlet *o) {
+  if (o->law.kind != DPH_NOISE_NONE) {
+    dph_rng_wipe(&o->rng);
+    r_fail_argument("noise needs a grid");
+  }
+}
+
 /* A poll may have jumped, an allocation failed: either way the generator goes. */
 static SEXP outlet_close(outlet *o, dph_status status, double unit, const dph_error *err) {
   dph_rng_wipe(&o->rng);
@@ -219,6 +227,7 @@ SEXP r_moments(SEXP rows_list, SEXP norm, SEXP bound, SEXP step, SEXP noise, SEX
   outlet o;
   outlet_make(&o, packed, noise, key, exact);
   if (!(rule.step > 0.0)) {
+    refuse_noise(&o);
     SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)packed));
     dph_status status = dph_moments_sum(&rows, norms, &rule, &o.poll, NULL, REAL(out), &err);
     dph_rng_wipe(&o.rng);
@@ -243,6 +252,9 @@ SEXP r_column_sums(SEXP rows_list, SEXP limit, SEXP noise, SEXP key, SEXP exact)
   dph_error err;
   outlet o;
   outlet_make(&o, rows.p, noise, key, exact);
+  if (plain) {
+    refuse_noise(&o);
+  }
   SEXP sums = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)rows.p));
   dph_status status = dph_column_sums(&rows, plain ? 1.0 : most, &o.poll, o.v,
                                       plain ? REAL(sums) : NULL, &err);
