@@ -56,7 +56,7 @@ standardise_columns <- function(problem, schema, plan, known, n, control) {
 # Columns known to lie in [0, 1] have centre 0 and scale 1.
 known_scales <- function(scale, schema) {
   names <- setdiff(schema$columns, "(Intercept)")
-  if (!is.null(scale) && (!is.list(scale) || !all(names(scale) %in% c("x", "y")))) {
+  if (!is.null(scale) && !is_list_of(scale, c("x", "y"))) {
     dp_abort("`scale` must be a list with elements x and y, each list(center =, scale =).")
   }
   x <- one_scale(scale$x, names, "scale$x")
@@ -66,12 +66,17 @@ known_scales <- function(scale, schema) {
   list(center = c(center, y$center), scale = c(size, y$scale))
 }
 
+# A list whose elements all have one of these names, each once.
+is_list_of <- function(x, names) {
+  is.list(x) && sum(names(x) %in% names) == length(x) && anyDuplicated(names(x)) == 0L
+}
+
 one_scale <- function(part, names, arg) {
   p <- length(names)
   if (is.null(part)) {
     return(list(center = rep(NA_real_, p), scale = rep(NA_real_, p)))
   }
-  if (!is.list(part) || !all(names(part) %in% c("center", "scale"))) {
+  if (!is_list_of(part, c("center", "scale"))) {
     dp_abort(sprintf("`%s` must be list(center =, scale =), public numbers per column.", arg))
   }
   list(

@@ -30,7 +30,9 @@ private_limits <- function(x, plan, control) {
   )
   rows <- new_rows(x, center = center, which = seq_len(d) - 1)
   counts <- release_octaves(rows, "columns", octave_cells(signed = TRUE), law, release_key(control))
-  reach <- vapply(seq_len(d), function(j) tail_limits(counts[, j], law, plan$rank), c(0, 0))
+  reach <- vapply(seq_len(d), function(j) {
+    tail_limits(counts[, j], law, plan$rank, center[[j]])
+  }, c(0, 0))
   found <- !is.na(reach[1L, ])
   reach[, !found] <- 0
   list(

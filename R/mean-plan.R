@@ -69,7 +69,7 @@ new_mean_plan <- function(kind, cost, center, d, bounded, na_rm) {
   list(
     kind = kind, cost = cost, center = center, d = d, bounded = bounded, na_rm = na_rm,
     noise = noise * if (kind == "laplace") sqrt(2) else 1,
-    rank = noise * if (kind == "laplace") 2 else 1.5,
+    rank = 1.5 * noise,
     events = mean_events(kind, cost, center, d, bounded, na_rm)
   )
 }

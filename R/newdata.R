@@ -139,7 +139,7 @@ newdata_matrix <- function(schema, newdata) {
   names <- if (schema$intercept) schema$columns[-1L] else schema$columns
   x <- newdata_numbers(newdata, names, schema$named)
   na <- rowSums(is.na(x)) > 0
-  if (schema$intercept) x <- cbind(1, x)
+  if (schema$intercept) x <- cbind(rep(1, nrow(x)), x)
   x[na, ] <- NA_real_
   dimnames(x) <- list(rownames(x), schema$columns)
   list(x = x, offset = NULL, na = unname(na))
