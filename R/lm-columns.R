@@ -29,7 +29,10 @@ tune_columns <- function(rows, plan, n, known, control) {
   center <- locate(rows, rough, scale, laws$location, control)
   center <- ifelse(is.na(known$center), center, known$center)
   found <- is.finite(scale) & is.finite(1 / scale) & is.finite(center)
-  list(center = ifelse(found, center, 0), scale = ifelse(found, scale, 1), found = found)
+  # a column without a scale may still have a place: a constant
+  list(
+    center = ifelse(is.finite(center), center, 0), scale = ifelse(found, scale, 1), found = found
+  )
 }
 
 # The cell [lower, upper] about zero that holds the median, from signed counts.
@@ -61,6 +64,9 @@ locate <- function(rows, rough, scale, law, control) {
   width <- vapply(grids, `[[`, 0, "width")
   counts <- release_equal_cells(rows, lower, width, m, law, release_key(control))
   vapply(seq_len(tuned), function(j) {
+    if (is.na(scale[[j]]) && all(rough[[j]] == 0)) {
+      return(0) # zeros, or nothing
+    }
     cell_median(occupied_cells(counts[, j], law), lower[[j]], width[[j]])
   }, 0)
 }
@@ -81,10 +87,10 @@ cell_median <- function(counts, lower, width) {
 }
 
 location_grid <- function(rough, scale, most) {
-  if (!is.finite(scale) || scale <= 0) {
-    return(list(lower = rough[[1L]], width = 1, m = 64))
-  }
   span <- rough[[2L]] - rough[[1L]]
+  if (!is.finite(scale) || scale <= 0) {
+    return(list(lower = rough[[1L]], width = if (span > 0) span / 4096 else 1, m = 4096))
+  }
   m <- 64
   if (span > 16 * scale) {
     m <- min(most, ceiling(2 * span / scale) + 64)

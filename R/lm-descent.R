@@ -1,10 +1,11 @@
 # Second moments, preconditioner, and the stages of clipped gradient descent. Each
 # function spends what its plan says; everything else here is post-processing.
 
-# Norm at which rows are clipped for the second moments: the 0.9 quantile.
+# Norm at which rows are clipped for the second moments: the 0.85 quantile, so that
+# the preconditioner bears a tenth of the rows being anything.
 clip_norms <- function(rows, norm, plan, n, control) {
   law <- count_law(plan$kind, n, stage_cost(plan, "norms"), sqrt(2))
-  level <- size_quantile(rows, norm, NULL, plan, law, 0.9, control)
+  level <- size_quantile(rows, norm, NULL, plan, law, 0.85, control)
   if (is.na(level)) 2 * sqrt(ncol(rows$x) + 2) else level
 }
 
@@ -72,16 +73,27 @@ descend <- function(rows, pre, plan, constraint, unit, n, control) {
     bounds[[stage]] <- clip_level(rows, norm, w, plan, stage, n, bounds, control)
     law <- descent_law(plan, stage, n, k, bounds[[stage]], pre$root)
     sds[[stage]] <- law$sd
-    path <- release_descent(rows, norm, w, c(law, list(
-      iterations = as.double(plan$steps[[stage]]), eta = plan$eta / pre$size, root = pre$root,
-      constraint = constraint$name, radius = constraint$radius, unit = unit,
-      loss = "squared", estimator = "clipped"
-    )), release_key(control))
-    w <- path[, ncol(path)]
+    run <- run_stage(rows, norm, w, plan$steps[[stage]], c(law, list(
+      eta = plan$eta / pre$size, root = pre$root, constraint = constraint$name,
+      radius = constraint$radius, unit = unit, loss = "squared", estimator = "clipped"
+    )), control)
+    w <- run$last
   }
-  last <- ncol(path)
-  used <- seq.int(floor(last / 4) + 1L, last)
-  list(w = rowMeans(path[, used, drop = FALSE]), bound = bounds, sd = sds)
+  list(w = run$average, bound = bounds, sd = sds)
+}
+
+# Steps in chunks, so that many of them need little memory: the last iterate, and the
+# average over all but the first sixth.
+run_stage <- function(rows, norm, w, steps, plan, control, chunk = 1024) {
+  burn <- floor(steps / 6)
+  sum <- numeric(length(w))
+  for (done in seq(0, steps - 1, by = chunk)) {
+    plan$iterations <- min(chunk, steps - done)
+    path <- release_descent(rows, norm, w, plan, release_key(control))
+    w <- path[, ncol(path)]
+    sum <- sum + rowSums(path[, done + seq_len(ncol(path)) > burn, drop = FALSE])
+  }
+  list(last = w, average = sum / (steps - burn))
 }
 
 # A given level stays; else the quantile of the sizes at w, and where that is lost in

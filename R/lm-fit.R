@@ -6,27 +6,40 @@ fit_lm <- function(problem, schema, plan, known, constraint, control) {
   p <- ncol(problem$x)
   report_stage(control, "scales and centres")
   columns <- standardise_columns(problem, schema, plan, known, n, control)
-  rows <- new_rows(
-    problem$x, problem$y, problem$offset, problem$use, center = columns$center[seq_len(p)],
-    inv_scale = ifelse(columns$found, 1 / columns$scale, 0)[seq_len(p)],
-    y_center = columns$center[[p + 1L]], y_inv_scale = 1 / columns$scale[[p + 1L]],
-    intercept = schema$intercept
-  )
-  unit <- columns$scale[[p + 1L]] * c(if (schema$intercept) 1, rows$inv_scale)
   if (!columns$found[[p + 1L]]) {
-    w <- rep(0, length(unit))
     none <- rep(NA_real_, length(plan$steps))
-    fit <- list(bound = none, sd = none)
+    fit <- list(w = rep(0, p + schema$intercept), bound = none, sd = none)
   } else {
     report_stage(control, "second moments")
+    rows <- standardised_rows(problem, columns, schema)
     noisy <- noisy_moments(rows, plan, n, control)
+    unit <- caller_scale(columns, schema)
     fit <- descend(rows, precondition(noisy), plan, constraint, unit, n, control)
-    w <- fit$w
   }
+  b <- fit$w * caller_scale(columns, schema)
   list(
-    coefficients = caller_units(w * unit, columns, schema), center = columns$center,
+    coefficients = caller_units(b, columns, schema), center = columns$center,
     scale = columns$scale, found = columns$found, bound = fit$bound, sd = fit$sd
   )
+}
+
+# A column that was not found is a column of zeros.
+standardised_rows <- function(problem, columns, schema) {
+  own <- seq_len(ncol(problem$x))
+  response <- length(own) + 1L
+  new_rows(
+    problem$x, problem$y, problem$offset, problem$use, center = columns$center[own],
+    inv_scale = ifelse(columns$found, 1 / columns$scale, 0)[own],
+    y_center = columns$center[[response]], y_inv_scale = 1 / columns$scale[[response]],
+    intercept = schema$intercept
+  )
+}
+
+# What one unit of each standardised coefficient is in the caller's units.
+caller_scale <- function(columns, schema) {
+  response <- length(columns$scale)
+  slopes <- ifelse(columns$found, 1 / columns$scale, 0)[-response]
+  columns$scale[[response]] * c(if (schema$intercept) 1, slopes)
 }
 
 # Centre, scale and found for the columns of x and then the response.
@@ -34,7 +47,12 @@ standardise_columns <- function(problem, schema, plan, known, n, control) {
   p <- ncol(problem$x)
   out <- list(center = known$center, scale = known$scale, found = rep(TRUE, p + 1L))
   which <- which(is.na(known$center) | is.na(known$scale))
-  if (length(which) > 0L) {
+  if (length(which) > 0L && !plan$private) {
+    got <- plain_scales(problem, n)
+    out$center[which] <- ifelse(is.na(known$center), got$center, known$center)[which]
+    out$scale[which] <- ifelse(is.na(known$scale), got$scale, known$scale)[which]
+    out$found[] <- got$found
+  } else if (length(which) > 0L) {
     rows <- new_rows(problem$x, problem$y, problem$offset, problem$use,
                      intercept = schema$intercept, which = which - 1)
     got <- tune_columns(
@@ -45,11 +63,33 @@ standardise_columns <- function(problem, schema, plan, known, n, control) {
     out$found[which] <- got$found
   }
   if (!schema$intercept) {
-    # without an intercept nothing may be shifted: the size about zero is the scale
-    out$scale <- sqrt(out$scale^2 + out$center^2)
+    # nothing may be shifted: the size about zero is the scale, of a constant too
+    out$found <- out$found | out$center != 0
+    out$scale <- sqrt(ifelse(out$found, out$scale, 0)^2 + out$center^2)
+    out$scale[out$scale == 0] <- 1
     out$center <- rep(0, p + 1L)
   }
   out
+}
+
+# epsilon = Inf: means and standard deviations, so that rows left out, rare categories and
+# constant columns do no harm. The second pass is about the means of the first.
+plain_scales <- function(problem, n) {
+  p <- ncol(problem$x)
+  center <- rep(0, p + 1L)
+  for (pass in 1:2) {
+    rows <- new_rows(problem$x, problem$y, problem$offset, problem$use,
+                     center = center[seq_len(p)], y_center = center[[p + 1L]], intercept = TRUE)
+    moments <- noisy_moments(rows, list(private = FALSE), n)$moments
+    used <- max(moments[1L, 1L], 0.5 / n)
+    center <- center + moments[1L, -1L] / used
+  }
+  scale <- sqrt(diag(moments)[-1L] / used)
+  flat <- scale <= 1e-12 * abs(center)
+  list(
+    center = center, scale = ifelse(flat, ifelse(center == 0, 1, abs(center)), scale),
+    found = rep(moments[1L, 1L] > 0, p + 1L)
+  )
 }
 
 # Public centre and scale per column of x and the response; NA = to be found.

@@ -13,7 +13,7 @@
 # when the signal is strong.
 
 DESCENT_STAGES <- list(
-  steps = c(3, 3, 4, 18), share = c(0.03, 0.03, 0.04, 0.60), quantile = c(0.9, 0.8, 0.7, 0.5)
+  steps = c(3, 3, 6, 40), share = c(0.02, 0.02, 0.03, 0.63), quantile = c(0.75, 0.7, 0.6, 0.45)
 )
 
 # n over the standard deviation of a count that each search is expected to need.
@@ -41,12 +41,12 @@ plan_lm <- function(n, k, tuned, mu, delta, control, gradient) {
   fixed <- !is.null(gradient$bound)
   resolution <- size_resolution(n, mu)
   columns <- sqrt(2 * tuned)
-  sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.008, 0.05)
+  sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.006, 0.05)
   share <- c(
-    pairs = count_share(SEARCH_NEED[["pairs"]], columns, n, mu, 0.05, 0.30) * (tuned > 0),
-    exponents = count_share(SEARCH_NEED[["exponents"]], columns, n, mu, 0.02, 0.08) * (tuned > 0),
-    location = count_share(SEARCH_NEED[["location"]], columns, n, mu, 0.03, 0.12) * (tuned > 0),
-    norms = sizes, moments = 0.12,
+    pairs = count_share(SEARCH_NEED[["pairs"]], columns, n, mu, 0.04, 0.30) * (tuned > 0),
+    exponents = count_share(SEARCH_NEED[["exponents"]], columns, n, mu, 0.01, 0.08) * (tuned > 0),
+    location = count_share(SEARCH_NEED[["location"]], columns, n, mu, 0.02, 0.12) * (tuned > 0),
+    norms = sizes, moments = 0.09,
     clip = if (fixed) 0 else 4 * sizes, descent = sum(DESCENT_STAGES$share)
   )
   steps <- DESCENT_STAGES$steps
@@ -54,7 +54,7 @@ plan_lm <- function(n, k, tuned, mu, delta, control, gradient) {
   share <- share / sum(share)
   list(
     mu = mu, private = is.finite(mu), share = share, sub = resolution$sub,
-    eta = if (is.null(control$step)) 1.4 else control$step, steps = steps,
+    eta = if (is.null(control$step)) 1 else control$step, steps = steps,
     stage_mu = mu * sqrt(share[["descent"]] * DESCENT_STAGES$share / sum(DESCENT_STAGES$share)),
     quantile = DESCENT_STAGES$quantile, bound = gradient$bound,
     sensible = lm_sensible_n(k, tuned, mu) <= n, n_sensible = lm_sensible_n(k, tuned, mu)
@@ -97,6 +97,14 @@ lm_events <- function(plan, tuned, n) {
     ),
     descent
   ))
+}
+
+# Refuses, before anything is spent, an epsilon that leaves no room on the grids.
+check_lm_laws <- function(plan, n, k, tuned) {
+  count_law("gaussian", n, stage_cost(plan, "norms", 4), sqrt(2))
+  if (tuned > 0) count_law("gaussian", n, stage_cost(plan, "exponents"), sqrt(2 * tuned))
+  moment_law(n, k + 1, stage_cost(plan, "moments"), 1)
+  gradient_law(n, k, min(plan$stage_mu / sqrt(plan$steps)), 1, NULL)
 }
 
 # Public facts only; before anything is spent.

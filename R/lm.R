@@ -44,7 +44,7 @@
 #'   \item{center, scale}{released or public centre and scale of each column and,
 #'     last, the response.}
 #'   \item{found}{whether a scale could be told from noise; a column without one has
-#'     coefficient 0.}
+#'     coefficient 0, and a warning of class `dp_dominated` says so.}
 #'   \item{bound, sd}{clip level and standard deviation of the noise of a mean
 #'     gradient, one per stage, in standardised units.}
 #'   \item{schema}{names, classes and levels, for [predict()]; no data.}
@@ -154,6 +154,7 @@ run_lm <- function(schema, spec, scale, na.action) {
                   spec$gradient)
   plan <- finish_plan(plan)
   events <- if (plan$private) lm_events(plan, tuned, n) else list()
+  if (plan$private) check_lm_laws(plan, n, length(schema$columns), tuned)
   warn_small_lm(plan, n)
   warn_large_delta(spec$delta, n)
   use <- curator_check(schema, na.action)
@@ -186,9 +187,9 @@ finish_plan <- function(plan) {
 warn_not_found <- function(found, names) {
   if (!all(found)) {
     dp_warn(paste0(
-      "n is too small for this epsilon: no scale could be told from noise for ",
-      paste0("`", names[!found], "`", collapse = ", "), "; ",
-      if (found[[length(found)]]) "these coefficients are" else "all coefficients are", " 0."
+      "no scale could be told from noise for ", paste0("`", names[!found], "`", collapse = ", "),
+      " (too few rows for this epsilon, or hardly two different values): ",
+      if (found[[length(found)]]) "these slopes are 0." else "all slopes are 0."
     ), "dp_dominated")
   }
 }

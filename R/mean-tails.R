@@ -3,7 +3,8 @@
 # Where the expected number of records beyond a limit is `rank`, moving the limit
 # trades bias against noise one for one. That rank is far below what the noise lets
 # one read off the counts, so the tail is followed down to it by a power law that is
-# fitted to the counts from about 25 standard deviations on downwards.
+# fitted to the counts from where some 8 standard deviations are left. An index below
+# 1.4, at which there is hardly a mean, is not believed.
 TAIL_START <- 8
 TAIL_CELLS <- 14L
 TAIL_PRIOR <- 0.7 # standard deviation of log(index / 2)
@@ -42,7 +43,8 @@ one_tail <- function(counts, clean, law, rank, edges) {
   2^min(edges[[base]] + log2(max(fit$size / rank, 1)) / fit$index, 1023)
 }
 
-# Weighted least squares, the index drawn towards 2, for size 2^(-index j) (1 - 2^-index), j = 0, 1, ... octaves.
+# Weighted least squares, the index drawn towards 2, for counts
+# size 2^(-index j) (1 - 2^-index) in octaves j = 0, 1, ...
 fit_tail <- function(counts, sd) {
   j <- seq_along(counts) - 1
   weight <- 1 / (sd^2 + pmax(counts, 1))

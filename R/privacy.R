@@ -221,7 +221,7 @@ print.dp_privacy <- function(x, ...) {
               unit, unit))
   if (identical(x$rng, "R")) {
     cat("NOT FOR RELEASE: drawn from R's own generator (rng = \"R\"), for simulation only\n")
-  } else {
+  } else if (!identical(x$epsilon, Inf)) {
     cat("Random source: the operating system\n")
   }
   cat("Calibration: ", x$calibration, "\n", sep = "")

@@ -1,0 +1,65 @@
+test_that("settings have the documented defaults and are checked by name", {
+  control <- dp_control()
+  expect_s3_class(control, "dp_control")
+  expect_identical(
+    unclass(control)[c("calibration", "batches", "threads", "rng", "progress")],
+    list(calibration = "tight", batches = "full", threads = 1, rng = "secure", progress = FALSE)
+  )
+  expect_null(control$iterations)
+  expect_null(control$step)
+  wrong <- list(
+    calibration = list("exact", 1, NULL), batches = list("mini", NA),
+    rng = list("Mersenne", 1, NULL),
+    iterations = list(0, -1, 1.5, "3", NA, c(1, 2), Inf), step = list(0, -1, "a", NA, Inf),
+    threads = list(0, 1.5, "2", NA, 1e9), progress = list(NA, 1, "yes", c(TRUE, FALSE))
+  )
+  for (name in names(wrong)) {
+    for (value in wrong[[name]]) {
+      error <- tryCatch(do.call(dp_control, setNames(list(value), name)), error = identity)
+      expect_s3_class(error, "dp_error")
+      expect_match(conditionMessage(error), paste0("`", name, "`"), fixed = TRUE)
+    }
+  }
+  expect_error(dp_control(iteration = 3, foo = 2), "unused argument|unknown argument")
+})
+
+test_that("what this version lacks is refused by one clear sentence", {
+  expect_error(dp_control(calibration = "paper"), "not available", class = "dp_error")
+  expect_error(dp_control(batches = "split"), "not available", class = "dp_error")
+})
+
+test_that("settings print, one a line", {
+  expect_output(print(dp_control()), "calibration +tight")
+  expect_output(print(dp_control(iterations = 5)), "iterations +5")
+  expect_length(capture.output(print(dp_control())), 8)
+})
+
+test_that("progress reports stages that depend on public numbers only", {
+  set.seed(126)
+  control <- dp_control(progress = TRUE)
+  stages <- function(z) conditions_of(dp_lm(y ~ x1, z, 4, del, control = control))
+  a <- stages(big)
+  expect_true(length(a) >= 6)
+  z <- big
+  z$x1[1] <- 1e300
+  z$y <- rev(z$y)
+  expect_identical(stages(z), a)
+  expect_silent(dp_lm(y ~ x1, big, 4, del))
+})
+
+test_that("the number of threads does not change the answer", {
+  run <- function(threads) {
+    set.seed(61)
+    coef(dp_lm(y ~ x1 + f, big, eps, del, control = dp_control(rng = "R", threads = threads)))
+  }
+  expect_identical(run(4), run(1))
+})
+
+test_that("a list that is no dp_control is refused", {
+  for (control in list(list(), NULL, "R", list(rng = "R"))) {
+    refused <- function(call) expect_refusal(call, "`control`")
+    refused(function(b) dp_mean(d$y, eps, bound = 5, control = control, budget = b))
+    refused(function(b) dp_quantile(d$y, 0.5, eps, control = control, budget = b))
+    refused(function(b) dp_lm(y ~ x1, d, eps, del, control = control, budget = b))
+  }
+})

@@ -1,0 +1,96 @@
+test_that("with little noise quantiles are those of the sample, at any place and in any unit", {
+  set.seed(51)
+  probs <- c(0.1, 0.5, 0.9)
+  for (x in list(big$y, 1e12 * big$y, 1e-9 * big$y, 1e6 + big$y, -exp(big$x2))) {
+    fit <- dp_quantile(x, probs, 1e4, control = repeatable)
+    # within three ranks of the sample quantile
+    rank <- ecdf(x)(coef(fit))
+    expect_true(all(abs(rank - probs) < 4 / 4000))
+    expect_identical(nobs(fit), 4000L)
+  }
+  expect_equal(unname(coef(dp_quantile(big$y, probs, Inf))),
+               unname(quantile(big$y, probs, type = 1)), tolerance = 0.01)
+})
+
+test_that("names, order and duplicates of probs are kept", {
+  fit <- dp_quantile(big$y, c(0.9, 0.1, 0.5, 0.5), 8)
+  expect_named(coef(fit), c("90%", "10%", "50%", "50%"))
+  q <- unname(coef(fit))
+  expect_true(q[[1]] >= q[[3]] && q[[3]] >= q[[2]])
+  expect_identical(fit$probs, c(0.9, 0.1, 0.5, 0.5))
+})
+
+test_that("ties, constants, integers and logical values are no special case", {
+  expect_equal(coef(dp_quantile(rep(7, 500), 0.5, 4)), c(`50%` = 7), tolerance = 1e-6)
+  expect_lt(abs(coef(dp_quantile(rep(0, 500), 0.5, 4))), 1e-300)
+  expect_equal(coef(dp_quantile(rep(3L, 500), 0.5, 4)), c(`50%` = 3), tolerance = 1e-6)
+  expect_equal(coef(dp_quantile(rep(TRUE, 500), 0.5, 4)), c(`50%` = 1), tolerance = 1e-6)
+  expect_equal(coef(dp_quantile(c(rep(0, 300), 1:200), 0.8, 100)), c(`80%` = 100), tolerance = 0.1)
+})
+
+test_that("the answer is finite, and within the bound if there is one", {
+  set.seed(115)
+  for (x in list(rep(Inf, 50), rep(-Inf, 50), c(-1e308, 1e308), 5e-324, c(0, -0))) {
+    expect_silent(fit <- dp_quantile(x, c(0, 0.5, 1), eps))
+    expect_true(all(is.finite(coef(fit))))
+    q <- coef(dp_quantile(x, c(0, 0.5, 1), eps, bound = c(2, 3)))
+    expect_true(all(q >= 2 & q <= 3))
+  }
+  expect_true(abs(coef(dp_quantile(d$y, 1, eps, bound = 5))) <= 5)
+})
+
+test_that("with na.rm the rank is a share of what is there", {
+  x <- c(rep(NA, 200), seq_len(400))
+  set.seed(52)
+  expect_equal(coef(dp_quantile(x, 0.5, 1e4, na.rm = TRUE, control = repeatable))[[1]], 200,
+               tolerance = 0.02)
+  expect_identical(nobs(dp_quantile(x, 0.5, 1, na.rm = TRUE)), 600L)
+})
+
+test_that("the events spend epsilon, by the sum or better", {
+  for (e in c(0.5, 4)) {
+    p <- privacy(dp_quantile(big$y, c(0.1, 0.5, 0.9), e))
+    table <- as.data.frame(p)
+    expect_identical(table$mechanism, "exponential")
+    expect_equal(table$count * table$cost, e)
+    expect_lte(epsilon_at(p, 0), e)
+  }
+  many <- privacy(dp_quantile(big$y, seq(0.01, 0.99, by = 0.01), 1, 1e-6))
+  expect_gt(as.data.frame(many)$cost, 2 / 99)
+  expect_lte(events_epsilon(many$events, 1e-6), 1 + 1e-9)
+  expect_gte(events_epsilon(many$events, 1e-6), 0.9)
+  one <- privacy(dp_quantile(big$y, 0.5, 1, 1e-6))
+  expect_equal(as.data.frame(one)$cost, 1)
+})
+
+test_that("the charge comes before the values are read, and is kept", {
+  b <- privacy_budget(1)
+  front <- with_replaced(dp_quantile, mean_values = function(...) stop("planted"))
+  expect_error(front(d$y, 0.5, 0.4, budget = b), "planted")
+  expect_equal(spent(b), 0.4)
+  dp_quantile(d$y, 0.5, remaining(b), budget = b)
+  expect_equal(spent(b), 1)
+  expect_error(dp_quantile(d$y, 0.5, 0.01, budget = b), class = "dp_error_budget")
+})
+
+test_that("arguments that make no sense are refused by name", {
+  for (probs in list(-0.1, 1.1, NA, "a", numeric(0), NULL, c(0.5, NaN))) {
+    expect_refusal(function(b) dp_quantile(d$y, probs, eps, budget = b), "`probs`")
+  }
+  for (x in list("a", NULL, factor("CANARY"), matrix(0, 3, 2), d[1:2], list(1))) {
+    expect_refusal(function(b) dp_quantile(x, 0.5, eps, budget = b), "`x`")
+  }
+  expect_refusal(function(b) dp_quantile(d$y, 0.5, eps, na.rm = "yes", budget = b), "`na.rm`")
+  expect_refusal(function(b) dp_quantile(d$y, 0.5, eps, control = NULL, budget = b), "`control`")
+})
+
+test_that("fits on neighbouring data sets differ in numbers only", {
+  set.seed(116)
+  for (v in c(0, 1e308, -Inf)) {
+    expect_silent(a <- dp_quantile(d$y, c(0.2, 0.5), eps))
+    expect_silent(b <- dp_quantile(replace(d$y, 1, v), c(0.2, 0.5), eps))
+    expect_identical(lapply(a, attributes), lapply(b, attributes))
+    expect_identical(privacy(a), privacy(b))
+    expect_identical(a[names(a) != "coefficients"], b[names(b) != "coefficients"])
+  }
+})

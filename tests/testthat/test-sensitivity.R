@@ -1,0 +1,194 @@
+# Replace one record by whatever a double can hold: the exact statistic, to which a
+# release adds its noise, moves by no more than the noise is calibrated for. All
+# differences are exact integers.
+
+# Records of p numbers and a response: special values alone and in mixtures.
+wild_records <- function(p, random = 8L) {
+  v <- c(SPECIAL, 1e100, -1e100, 1e-100, 1.7e308, 1e153, -3)
+  alone <- lapply(v, function(x) rep(x, p + 1L))
+  signs <- list(c(rep(1, p), 1e300), c(rep(1, p), -1e300), c(rep(1e150, p), 1), c(rep(1, p), NaN),
+                c(rep(1, p), Inf), c(rep(-1, p), 1e300), c(rep(1e-155, p), 1e10))
+  mixed <- lapply(seq_len(random), function(i) sample(v, p + 1L, TRUE))
+  plain <- lapply(seq_len(random), function(i) stats::rt(p + 1L, 1) * 10^stats::runif(1, -3, 6))
+  c(alone, signs, mixed, plain)
+}
+
+# Exact statistics of one data set with its record `at` replaced by each of `records`.
+replaced <- function(rows, records, at, statistic) {
+  p <- ncol(rows$x)
+  lapply(records, function(record) {
+    rows$x[at, ] <- record[seq_len(p)]
+    if (!is.null(rows$y)) rows$y[[at]] <- record[[p + 1L]]
+    statistic(rows)
+  })
+}
+
+test_that("gradient sums move by at most what gradient_law() is for", {
+  set.seed(261)
+  worst <- 0
+  for (p in c(1, 2, 4, 8)) {
+    k <- p + 1L
+    roots <- list(
+      NULL, made_up_root(k), hard_root(k, 1e4), hard_root(k, 1e10), hard_root(k, 1e12, 1e9)
+    )
+    for (root in roots) {
+      for (size in c(0, 1, 1e6, 1e300, Inf)) {
+        n <- sample(c(2, 5, 300), 1)
+        mu <- sample(c(0.01, 1, 30), 1)
+        bound <- sample(c(1e-3, 1, 1e6), 1)
+        rows <- made_up_rows(n, p, list(intercept = TRUE, centring = TRUE, offset = TRUE))
+        law <- gradient_law(n, k, mu, bound, root)
+        plan <- descent_plan(k, law, bound, root)
+        w <- if (size == 0) rep(0, k) else size * sample(c(-1, 0.5, 1), k, TRUE)
+        stats <- replaced(rows, wild_records(p), n, function(r) {
+          release_descent(r, row_norms(r, root), w, plan, exact = TRUE)
+        })
+        worst <- max(worst, largest_change(stats, l2) / (2^law$noise[[2L]] * mu))
+      }
+    }
+  }
+  expect_lte(worst, 1)
+  # the largest change is nearly as large as allowed
+  expect_gt(worst, 0.99)
+})
+
+test_that("the bound on a gradient's change is attained by opposite records", {
+  for (root in list(NULL, grid_root(matrix(c(1, 0.3, 0, 2), 2L)))) {
+    law <- gradient_law(300, 2, 0.5, 3, root)
+    plan <- descent_plan(2, law, 3, root)
+    rows <- made_up_rows(300, 2, special = FALSE)
+    stats <- replaced(rows, list(c(1, 2, 1e9), c(1, 2, -1e9)), 7, function(r) {
+      release_descent(r, row_norms(r, root), c(0.1, 0), plan, exact = TRUE)
+    })
+    ratio <- largest_change(stats, l2) / (2^law$noise[[2L]] * 0.5)
+    expect_gt(ratio, 0.99)
+    expect_lte(ratio, 1)
+  }
+})
+
+test_that("taking a row out of use moves a gradient sum by half of that", {
+  rows <- made_up_rows(10, 2, special = FALSE)
+  rows$y[[3]] <- 1e9
+  law <- gradient_law(10, 2, 1, 1, NULL)
+  plan <- descent_plan(2, law, 1)
+  get <- function(r) release_descent(r, row_norms(r), c(0, 0), plan, exact = TRUE)
+  without <- rows
+  without$use <- seq_len(10) != 3
+  expect_lte(l2(diff_int64(get(rows), get(without))), 2^law$noise[[2L]] / 2)
+})
+
+# The packed change of second moments with the weights of dph_moments.h: noise of
+# standard deviation 2^bits on the diagonal; 11 times the entry with 8 times the noise off it.
+moment_size <- function(m) {
+  weight <- ifelse(upper.tri(diag(m)), 11 / 8, 1)[upper.tri(diag(m), diag = TRUE)]
+  function(v) l2(v * weight)
+}
+
+test_that("second moments move by at most what moment_law() is for", {
+  set.seed(262)
+  worst <- 0
+  for (p in c(1, 2, 4, 8)) {
+    for (bound in c(1e-3, 1, 1e6, 1e20)) {
+      for (mu in c(0.01, 1, 30)) {
+        n <- sample(c(2, 5, 300), 1)
+        m <- p + 2L
+        rows <- made_up_rows(n, p, list(intercept = TRUE, centring = TRUE, offset = TRUE))
+        law <- moment_law(n, m, mu, bound)
+        stats <- replaced(rows, wild_records(p), n, function(r) {
+          release_moments(r, row_norms(r, NULL, TRUE), bound, law, exact = TRUE)
+        })
+        worst <- max(worst, largest_change(stats, moment_size(m)) / (2^law$noise[[2L]] * mu))
+      }
+    }
+  }
+  expect_lte(worst, 1)
+  # attained by two rows at right angles
+  law <- moment_law(5, 3, 1, 1)
+  rows <- made_up_rows(5, 2, special = FALSE)
+  stats <- replaced(rows, list(c(1e9, 0, 0), c(0, 1e9, 0)), 1, function(r) {
+    release_moments(r, row_norms(r, NULL, TRUE), 1, law, exact = TRUE)
+  })
+  ratio <- largest_change(stats, moment_size(3)) / 2^law$noise[[2L]]
+  expect_gt(ratio, 0.99)
+  expect_lte(ratio, 1)
+})
+
+test_that("counts move by at most one record from one cell to another", {
+  set.seed(263)
+  unit <- 1000
+  law <- list(unit = unit, noise = c(0, 0))
+  for (n in c(2, 300)) {
+    p <- 3L
+    rows <- made_up_rows(n, p, list(centring = TRUE, offset = TRUE))
+    rows$which <- as.double(0:p)
+    records <- wild_records(p, 2L)
+    key <- fixed_key(9)
+    norm_of <- function(r) row_norms(r, NULL, TRUE)
+    statistics <- list(
+      function(r) release_octaves(r, "columns", octave_cells(signed = TRUE), law, NULL, TRUE),
+      function(r) release_octaves(r, "columns", octave_cells(-3, 3), law, NULL, TRUE),
+      function(r) release_octaves(r, "pairs", octave_cells(), law, key, TRUE),
+      function(r) release_equal_cells(r, 0:p - 1, rep(0.3, p + 1), 7, law, NULL, TRUE),
+      function(r) release_equal_cells(r, rep(-1e308, p + 1), rep(5e-324, p + 1), 7, law, NULL, TRUE)
+    )
+    for (statistic in statistics) {
+      stats <- replaced(rows, records, n, statistic)
+      column <- rep(seq_len(p + 1L), each = nrow(stats[[1L]]) / (p + 1L))
+      expect_lte(largest_change(stats, function(v) max(rowsum(abs(v), column))), 2 * unit)
+      expect_lte(largest_change(stats, l2), unit * sqrt(2 * (p + 1)))
+    }
+    for (w in list(NULL, c(1, 1, 1), c(1e300, -1, 0), c(Inf, 1, 1))) {
+      stats <- replaced(rows, records, n, function(r) {
+        release_sizes(r, norm_of(r), w, "squared", octave_cells(-80, 80, 4), law, NULL, TRUE)
+      })
+      expect_lte(largest_change(stats, l1), 2 * unit)
+    }
+    stats <- replaced(rows, records, n, function(r) release_complete(r, law, NULL, TRUE))
+    expect_identical(largest_change(stats, function(v) max(abs(v))), unit)
+  }
+  # attained: a count falls and another rises
+  rows <- new_rows(matrix(c(1, 1, 1)), which = 0)
+  stats <- replaced(rows, list(1, 3), 2, function(r) {
+    release_octaves(r, "columns", octave_cells(), law, NULL, TRUE)
+  })
+  expect_identical(largest_change(stats, l1), 2 * unit)
+})
+
+test_that("winsorised sums move by at most the range", {
+  set.seed(264)
+  for (kind in c("laplace", "gaussian")) {
+    for (n in c(2, 300)) {
+      for (inv_width in c(1e-300, 1e-3, 1, 1e150)) {
+        p <- 3L
+        rows <- made_up_rows(n, p, list(centring = TRUE))
+        rows$y <- NULL
+        law <- sum_law(kind, n, p, 0.7)
+        rows$inv_scale <- rep(law$limit * inv_width, p)
+        records <- lapply(wild_records(p), utils::head, p)
+        stats <- replaced(rows, records, n, function(r) release_sums(r, law, NULL, TRUE))
+        expect_identical(largest_change(stats, function(v) max(abs(v))), 2 * law$limit)
+        size <- if (kind == "laplace") l1 else l2
+        expect_lte(largest_change(stats, size), 2^law$bits * 0.7 * (1 + 1e-12))
+        expect_gt(largest_change(stats, size), 2^law$bits * 0.7 * 0.99)
+      }
+    }
+  }
+})
+
+test_that("no special value changes more than numbers: no condition, same shape", {
+  set.seed(265)
+  x <- matrix(stats::rnorm(3000), 1000)
+  y <- x[, 1L] + stats::rnorm(1000)
+  known <- list(x = list(center = 0, scale = 1), y = list(center = 0, scale = 1))
+  plain <- dp_lm(x, y, 8, 1e-5, scale = known)
+  for (v in c(0, 1e308, -1e308, Inf, -Inf, 5e-324)) {
+    z <- x
+    z[1L, ] <- v
+    expect_silent(fit <- dp_lm(z, replace(y, 1L, v), 8, 1e-5, scale = known))
+    expect_true(all(is.finite(coef(fit))))
+    expect_identical(lapply(fit, class), lapply(plain, class))
+    expect_identical(fit$privacy, plain$privacy)
+    expect_silent(fit <- dp_mean(z, 8))
+    expect_true(all(is.finite(coef(fit))))
+  }
+})
