@@ -108,6 +108,13 @@ check_dots <- function(..., known = NULL) {
   dp_abort("arguments after `epsilon` and `delta` must be given by name.")
 }
 
+# Names for a message: at most five.
+listed <- function(names) {
+  more <- length(names) - 5L
+  text <- paste0("`", utils::head(names, 5L), "`", collapse = ", ")
+  if (more > 0L) paste0(text, sprintf(" and %d more", more)) else text
+}
+
 describe_range <- function(lower, upper, open, finite) {
   if (is.finite(lower) && is.finite(upper)) {
     sprintf("%s %g and at most %g", if (open) "above" else "of at least", lower, upper)

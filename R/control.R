@@ -8,8 +8,8 @@
 #'   (`"split"` is not available in this version.)
 #' @param iterations Whole number: steps of the last, longest stage of a fit by
 #'   gradient descent; `NULL` for the default of the fitter.
-#' @param step Positive number: step size relative to that of a Newton step;
-#'   `NULL` for the default.
+#' @param step Number above 0, at most 100: step size relative to that of a Newton step
+#'   (above about 1.5 a fit may diverge); `NULL` for the default.
 #' @param threads Whole number of threads. The answer does not depend on it. (The
 #'   kernels of this version run on one thread.)
 #' @param rng `"secure"`: a fresh key from the operating system for each release,
@@ -19,6 +19,10 @@
 #' @param progress `TRUE` reports the stages of a fit as messages. They depend on
 #'   public numbers only.
 #' @return A list of class `dp_control`.
+#' @section Privacy:
+#' Settings are public and cost nothing. The guarantee of a fit holds with `rng =
+#' "secure"`; with `rng = "R"` it holds only against those who do not know the seed, and R's
+#' generator can be predicted from its output.
 #' @examples
 #' dp_control(rng = "R")
 #' @export
@@ -35,7 +39,7 @@ dp_control <- function(calibration = "tight", batches = "full", iterations = NUL
       calibration = check_choice(calibration, "calibration", "tight"),
       batches = check_choice(batches, "batches", "full"),
       iterations = if (!is.null(iterations)) check_count(iterations, "iterations"),
-      step = if (!is.null(step)) check_number(step, "step", 0, open = TRUE),
+      step = if (!is.null(step)) check_number(step, "step", 0, 100, open = TRUE),
       threads = check_count(threads, "threads", upper = 1024),
       rng = check_choice(rng, "rng", c("secure", "R")),
       progress = check_flag(progress, "progress")

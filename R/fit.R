@@ -17,7 +17,7 @@ new_dp_fit <- function(front, coefficients, n, privacy, ..., schema = NULL) {
 #' @return `coef()`: the released estimates, in the caller's units. `nobs()`: the public
 #'   number of rows that were handed in. `formula()`: the formula of a fit made by
 #'   formula. `residuals()`, `fitted()`, `deviance()`, `df.residual()`, `logLik()` and
-#'   `AIC()` stop, for a fit holds no data.
+#'   `AIC()` stop, for a fit holds no data; `vcov()` and `confint()` stop too.
 #' @section Privacy:
 #' All of these are functions of what was released; they cost nothing.
 #' @name dp_fit_methods
@@ -67,9 +67,34 @@ df.residual.dp_fit <- function(object, ...) no_data("df.residual()")
 #' @export
 logLik.dp_fit <- function(object, ...) no_data("logLik()")
 
+no_intervals <- function(what) {
+  dp_abort(paste0(
+    what, " is not available in this version: the fit does not release what it would need."
+  ), "dp_error_no_intervals")
+}
+
+#' @importFrom stats vcov
+#' @export
+vcov.dp_fit <- function(object, ...) no_intervals("vcov()")
+
+#' @importFrom stats confint
+#' @export
+confint.dp_fit <- function(object, parm, level = 0.95, ...) no_intervals("confint()")
+
 #' @importFrom stats AIC
 #' @export
 AIC.dp_fit <- function(object, ..., k = 2) no_data("AIC()")
+
+# What a picture must say, too.
+stamped <- function(title, privacy) {
+  if (identical(privacy$epsilon, Inf)) {
+    paste(title, "(NOT PRIVATE)")
+  } else if (identical(privacy$rng, "R")) {
+    paste(title, "(NOT FOR RELEASE)")
+  } else {
+    title
+  }
+}
 
 # Lines that every print of a fit begins with: what may be done with it.
 print_stamp <- function(privacy) {

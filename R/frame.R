@@ -83,9 +83,14 @@ plain_column <- function(column, signature) {
   }
 }
 
-# One row on which a term fails must not spoil the others: halve until only
-# such rows are left.
+# A term that is not known to work element by element is evaluated row by row. In a
+# block, a row on which a term fails must not spoil the others: halve until only such
+# rows are left.
 evaluate_rows <- function(spec, columns, rows, env) {
+  if (!spec$elementwise && length(rows) > 1L) {
+    each <- lapply(rows, function(i) evaluate_rows(spec, columns, i, env))
+    return(if (is.matrix(each[[1L]])) do.call(rbind, each) else unlist(each))
+  }
   got <- try_eval(spec$expr, lapply(columns, take_rows, rows), env)
   if (!is.null(got) && conforms(got$value, spec, length(rows))) {
     return(plain_value(got$value, spec$signature))

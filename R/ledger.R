@@ -400,6 +400,9 @@ as.data.frame.dp_budget <- function(x, ...) {
 }
 
 #' @export
+summary.dp_budget <- function(object, ...) as.data.frame(object)
+
+#' @export
 format.dp_budget <- function(x, ...) {
   sprintf("privacy budget: epsilon = %s, delta = %s; spent %s, remaining %s",
           format_number(x$epsilon), format_number(x$delta), format_number(spent(x)),

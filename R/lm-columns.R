@@ -7,6 +7,7 @@
 #          one standard deviation for a bell-shaped column; zero differences left
 #          out, so that rare categories keep a scale
 # center   median of equal cells at that scale
+# ties     a lower bound, from noisy counts, on the share of pairs that are equal
 # A column whose differences, or whose location, cannot be told from noise gets found
 # = FALSE.
 tune_columns <- function(rows, plan, n, known, control) {
@@ -29,9 +30,11 @@ tune_columns <- function(rows, plan, n, known, control) {
   center <- locate(rows, rough, scale, laws$location, control)
   center <- ifelse(is.na(known$center), center, known$center)
   found <- is.finite(scale) & is.finite(1 / scale) & is.finite(center)
+  ties <- (pairs[1L, ] - 4 * laws$pairs$sd) / floor(n / 2)
   # a column without a scale may still have a place: a constant
   list(
-    center = ifelse(is.finite(center), center, 0), scale = ifelse(found, scale, 1), found = found
+    center = ifelse(is.finite(center), center, 0), scale = ifelse(found, scale, 1),
+    found = found, ties = ties
   )
 }
 

@@ -25,19 +25,32 @@ noisy_moments <- function(rows, plan, n, control) {
   m <- ncol(rows$x) + rows$intercept + 1
   if (!plan$private) {
     law <- list(step = 0, noise = c(0, 0))
-    return(list(moments = release_moments(rows, norm, Inf, law), sd = 0, bound = Inf))
+    moments <- release_moments(rows, norm, Inf, law)
+    return(list(moments = moments, sd = 0, diagonal_sd = 0, columns = ncol(rows$x), bound = Inf))
   }
   bound <- clip_norms(rows, norm, plan, n, control)
   law <- moment_law(n, m, stage_cost(plan, "moments"), bound)
   list(
     moments = release_moments(rows, norm, bound, law, release_key(control)),
-    sd = law$sd * 8 / 11, bound = bound
+    sd = law$sd * 8 / 11, diagonal_sd = law$sd, columns = ncol(rows$x), bound = bound
   )
+}
+
+# For each column of x, whether its second moment stands out of its noise: that of the
+# indicator of a level that hardly any row has does not.
+stands_out <- function(noisy) {
+  k <- ncol(noisy$moments) - 1L
+  own <- seq_len(k)[seq_len(k) > k - noisy$columns]
+  diag(noisy$moments)[own] >= 4 * noisy$diagonal_sd
 }
 
 # Smallest eigenvalue that is kept, relative to the largest: the root then has entries
 # below 2^20 and a condition number that the slack of a computed norm allows for.
 EIGEN_FLOOR <- c(private = 1e-10, none = 2e-12)
+
+# A norm under L is computed to within (k + 8) 2^-52 ||L||_F ||L^-1||, which must stay below
+# DPH_NORM_SLACK = 1e-6 (dph_gradient.h).
+private_floor <- function(k) max(EIGEN_FLOOR[["private"]], (2^-52 * (k + 8)^1.5 / 5e-7)^2)
 
 # The preconditioner P = (H + noise)^-1 = L'L / size, H the second moments of the
 # design, L lower triangular with H / size of norm 1, and the start P h. Eigenvalues
@@ -53,7 +66,7 @@ precondition <- function(noisy) {
   if (!(size > 0)) {
     return(list(root = diag(k), start = rep(0, k), size = 1))
   }
-  least <- EIGEN_FLOOR[[if (noisy$sd > 0) "private" else "none"]]
+  least <- if (noisy$sd > 0) private_floor(k) else EIGEN_FLOOR[["none"]]
   values <- pmax(values, least * size)
   hessian <- eigen$vectors %*% (t(eigen$vectors) * (values / size))
   root <- grid_root(t(backsolve(chol(hessian), diag(k))))

@@ -13,6 +13,12 @@ fit_lm <- function(problem, schema, plan, known, constraint, control) {
     report_stage(control, "second moments")
     rows <- standardised_rows(problem, columns, schema)
     noisy <- noisy_moments(rows, plan, n, control)
+    present <- stands_out(noisy)
+    if (!all(present)) {
+      columns$found[seq_len(p)] <- columns$found[seq_len(p)] & present
+      rows <- standardised_rows(problem, columns, schema)
+    }
+    if (columns$tied) plan$quantile[] <- TIED_QUANTILE
     unit <- caller_scale(columns, schema)
     fit <- descend(rows, precondition(noisy), plan, constraint, unit, n, control)
   }
@@ -42,10 +48,14 @@ caller_scale <- function(columns, schema) {
   columns$scale[[response]] * c(if (schema$intercept) 1, slopes)
 }
 
+TIED_SHARE <- 0.02
+
 # Centre, scale and found for the columns of x and then the response.
 standardise_columns <- function(problem, schema, plan, known, n, control) {
   p <- ncol(problem$x)
-  out <- list(center = known$center, scale = known$scale, found = rep(TRUE, p + 1L))
+  out <- list(
+    center = known$center, scale = known$scale, found = rep(TRUE, p + 1L), tied = FALSE
+  )
   which <- which(is.na(known$center) | is.na(known$scale))
   if (length(which) > 0L && !plan$private) {
     got <- plain_scales(problem, n)
@@ -61,6 +71,8 @@ standardise_columns <- function(problem, schema, plan, known, n, control) {
     out$center[which] <- got$center
     out$scale[which] <- got$scale
     out$found[which] <- got$found
+    # where equal responses are frequent, the response is discrete or piled up
+    out$tied <- (p + 1L) %in% which && got$ties[[length(which)]] > TIED_SHARE
   }
   if (!schema$intercept) {
     # nothing may be shifted: the size about zero is the scale, of a constant too
@@ -130,7 +142,8 @@ per_column <- function(v, names, arg, lower) {
   if (is.null(v)) {
     return(rep(NA_real_, p))
   }
-  if (!is.numeric(v) || any(is.infinite(v)) || any(v <= lower, na.rm = TRUE)) {
+  least <- if (lower == 0) 1e-300 else -Inf
+  if (!is.numeric(v) || any(is.infinite(v)) || any(v < least, na.rm = TRUE)) {
     dp_abort(sprintf("`%s` must hold finite numbers%s.", arg, if (lower == 0) " above 0" else ""))
   }
   if (!is.null(names(v))) {

@@ -91,24 +91,32 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), .
   invisible(x)
 }
 
+# More rows than this cannot be read.
+PLOT_ROWS <- 40L
+
 #' @rdname dp_lm_methods
 #' @export
 plot.dp_lm <- function(x, ...) {
   table <- summary(x)$coefficients
-  slope <- table[!is.na(table[, "Scale"]), , drop = FALSE]
-  if (nrow(slope) == 0L) {
-    slope <- table
-    slope[, "Per scale"] <- slope[, "Estimate"]
-  }
-  # names by hand: a matrix of one row drops them
-  value <- rev(stats::setNames(slope[, "Per scale"], rownames(slope)))
-  old <- graphics::par(mar = c(4.1, 1 + min(14, 0.55 * max(nchar(names(value)))), 2.6, 1))
-  on.exit(graphics::par(old))
-  graphics::dotchart(
-    value, labels = "", pch = 19, xlab = "change of the response per scale of the column",
-    main = "Private linear regression"
-  )
-  graphics::axis(2, seq_along(value), names(value), las = 1, tick = FALSE)
+  shown <- which(!is.na(table[, "Scale"]))
+  value <- table[shown, "Per scale"]
+  names(value) <- rownames(table)[shown]
+  if (length(value) == 0L) value <- x$coefficients
+  largest <- sort(utils::head(order(-abs(value)), PLOT_ROWS))
+  title <- "Private linear regression"
+  if (length(value) > PLOT_ROWS) title <- sprintf("%s: the %d largest", title, PLOT_ROWS)
+  title <- stamped(title, x$privacy)
+  draw_dots(rev(value[largest]), title, "change of the response per scale of the column", ...)
   graphics::abline(v = 0, col = "grey50", lty = 2)
   invisible(x)
+}
+
+# A dot chart with room for its names.
+draw_dots <- function(value, title, label, ...) {
+  names <- abbreviate(names(value), 24L, named = FALSE)
+  size <- min(1, 22 / length(value))
+  old <- graphics::par(mar = c(4.1, 1.5 + 0.55 * size * max(nchar(names)), 2.6, 1))
+  on.exit(graphics::par(old))
+  graphics::dotchart(value, labels = "", pch = 19, xlab = label, main = title, ...)
+  graphics::axis(2, seq_along(value), names, las = 1, tick = FALSE, cex.axis = size)
 }

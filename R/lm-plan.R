@@ -16,6 +16,10 @@ DESCENT_STAGES <- list(
   steps = c(3, 3, 6, 40), share = c(0.02, 0.02, 0.03, 0.63), quantile = c(0.75, 0.7, 0.6, 0.45)
 )
 
+# Where many responses are equal (0/1, counts, piles at zero) most rows may fit exactly
+# and low quantiles of the sizes describe only those: then only the largest are clipped.
+TIED_QUANTILE <- 0.97
+
 # n over the standard deviation of a count that each search is expected to need.
 SEARCH_NEED <- c(pairs = 48, exponents = 25, location = 28)
 
@@ -64,10 +68,11 @@ plan_lm <- function(n, k, tuned, mu, delta, control, gradient) {
 stage_cost <- function(plan, name, parts = 1) plan$mu * sqrt(plan$share[[name]] / parts)
 
 # Rows below which the private search for scales is expected to fail, or the noise to
-# dominate: the shares that the searches need add up to more than three tenths of the budget.
+# dominate: the shares that the searches need add up to more than three tenths of the
+# budget. A third more is added for safety.
 lm_sensible_n <- function(k, tuned, mu) {
   searches <- sqrt(2 * tuned * sum(SEARCH_NEED^2) + 10 * 19^2)
-  ceiling(max(searches / sqrt(0.3), 25 * k) / mu)
+  ceiling(max(1.3 * searches / sqrt(0.3), 25 * k) / mu)
 }
 
 # The events of a plan, for the ledger: fixed before any value is read.
@@ -111,8 +116,8 @@ check_lm_laws <- function(plan, n, k, tuned) {
 warn_small_lm <- function(plan, n) {
   if (plan$private && !plan$sensible) {
     dp_warn(sprintf(paste(
-      "%.0f rows are few for this epsilon and this many columns: the noise may dominate the",
-      "fit. From about %.0f rows on it will not; or give `scale`, or a larger `epsilon`."
+      "n = %.0f is small for this epsilon and this many columns: the noise may dominate the fit.",
+      "From about n = %.0f on that is unlikely; or give `scale`, or a larger `epsilon`."
     ), n, plan$n_sensible), "dp_small_n")
   }
 }

@@ -7,15 +7,23 @@
 #' The fit minimises the squared loss over rows whose gradients are short; longer ones
 #' count with a constant length. That makes it a robust regression: with errors that
 #' are symmetric about the line it estimates the same line as [stats::lm()], under heavy
-#' tails often better; with skewed errors the intercept lies nearer to their median
-#' than to their mean.
+#' tails often better. With skewed errors it does not estimate the mean: the intercept lies
+#' nearer to their median, and where the skewness or the scale of the errors changes with a
+#' column, so does the slope of that column, at every n. Responses that are often equal (0/1,
+#' counts, piles at zero; seen from noisy counts) are clipped far less, and fitted in the mean.
+#'
+#' A coefficient of a factor level, or of a column, that too few rows show to be told from
+#' noise is 0, with a warning of class `dp_dominated`; a small n for the budget is warned about
+#' before anything is spent (class `dp_small_n`).
 #'
 #' @param x A formula; or a numeric matrix, vector (one column) or data frame of
 #'   numeric columns, n rows. A factor needs the formula method.
 #' @param formula A formula, `y ~ x1 + x2`. Factor levels are those that the column
 #'   declares. A term must compute each row's value from that row alone: `poly()`, `ns()`,
 #'   `scale()` and the like, which read constants from the data, are refused
-#'   unless they are given public constants (`knots =`, `raw = TRUE`, ...).
+#'   unless they are given public constants (`knots =`, `raw = TRUE`, ...). A term that uses
+#'   functions other than the usual element-wise ones (arithmetic, `log`, `ifelse`, `factor`
+#'   with levels, ...) is evaluated row by row, some 15 seconds for a million rows.
 #' @param data A data frame; required, and its number of rows is public.
 #' @param y Numeric vector of length n.
 #' @param epsilon Positive number. `Inf` runs the same solver without clipping and noise
@@ -24,15 +32,18 @@
 #' @param ... For the generic: arguments of the methods. A name that no method
 #'   knows is an error.
 #' @param subset A logical condition, evaluated in `data`. Rows left out add zero; n
-#'   stays the number of rows of `data`, for how many are left is private.
+#'   stays the number of rows of `data`, for how many are left is private, so that no warning
+#'   can tell you when they are too few.
 #' @param offset A known part of the linear predictor: numbers, one per row.
 #' @param na.action `NULL` refuses missing values; `na.omit` lets incomplete rows add
 #'   zero. The refusal is for the data holder and not covered by the guarantee: do not
-#'   publish it.
+#'   publish it. A row on which a term is not a finite number (the log of zero, 1e308 squared)
+#'   adds zero, without a word.
 #' @param intercept `FALSE` for a fit through the origin.
 #' @param loss,gradient,constraint Objects, see [problem_parts], or their names.
 #' @param scale Public numbers, `list(x = list(center =, scale =), y = list(center =,
 #'   scale =))`, one per column (or named by column); what is missing is found privately.
+#'   Numbers that are far off make a bad fit, without a warning.
 #' @param budget A ledger made by [privacy_budget()], charged before values are read.
 #' @param control Settings made by [dp_control()].
 #'
@@ -114,6 +125,9 @@ dp_lm.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset = 
                           subset = NULL, na.action = NULL, loss = loss_squared(), scale = NULL,
                           gradient = grad_clipped(), constraint = no_constraint(),
                           budget = NULL, control = dp_control()) {
+  if (is.character(x)) {
+    dp_abort("`x` is text: write a formula without quotes, dp_lm(y ~ x1, data = ...).")
+  }
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lm_spec(epsilon, delta, loss, gradient, constraint, budget, control)
   schema <- schema_matrix(x, y, offset, check_flag(intercept, "intercept"), subset)
@@ -187,7 +201,7 @@ finish_plan <- function(plan) {
 warn_not_found <- function(found, names) {
   if (!all(found)) {
     dp_warn(paste0(
-      "no scale could be told from noise for ", paste0("`", names[!found], "`", collapse = ", "),
+      "no scale could be told from noise for ", listed(names[!found]),
       " (too few rows for this epsilon, or hardly two different values): ",
       if (found[[length(found)]]) "these slopes are 0." else "all slopes are 0."
     ), "dp_dominated")

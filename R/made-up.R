@@ -176,7 +176,9 @@ value_signature <- function(value) {
 # NaN comes out of its products is not a matter of the row alone.
 plain_value <- function(value, signature) {
   if (signature$kind == "factor") {
-    as.integer(value)
+    code <- as.integer(value)
+    code[!code %in% seq_along(signature$levels)] <- NA # no level: as if missing
+    code
   } else if (signature$kind == "logical") {
     as.integer(value) + 1L
   } else if (signature$kind == "numeric" && signature$ncol > 0L) {

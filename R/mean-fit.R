@@ -18,6 +18,32 @@ public_limits <- function(bound) {
   list(lower = bound[, 1L], upper = bound[, 2L], found = rep(TRUE, nrow(bound)))
 }
 
+# A median between many zeros and other numbers is drawn evenly on the log scale: one
+# below this stands for zero, and so does one with nearly all counts in the one octave
+# of distances that zero has from it.
+TINY <- 1e-100
+
+octave_of_zero <- function(counts, center) {
+  half <- (length(counts) - 1L) / 2L
+  half + 1L - sign(center) * (floor(log2(abs(center))) - OCTAVES$lo + 1L)
+}
+
+stands_for_zero <- function(counts, law, center) {
+  if (center == 0) {
+    return(FALSE)
+  }
+  clean <- occupied_cells(counts, law)
+  clean[[octave_of_zero(counts, center)]] >= 0.85 * sum(clean) && sum(clean) > 0
+}
+
+counts_at_zero <- function(counts, center) {
+  from <- octave_of_zero(counts, center)
+  zero <- (length(counts) + 1L) / 2L
+  counts[[zero]] <- counts[[zero]] + counts[[from]]
+  counts[[from]] <- 0
+  counts
+}
+
 private_limits <- function(x, plan, control) {
   n <- nrow(x)
   d <- ncol(x)
@@ -25,16 +51,24 @@ private_limits <- function(x, plan, control) {
   center <- vapply(seq_len(d), function(j) {
     release_quantiles(x[, j], 0.5, c, key = release_key(control))
   }, 0)
+  center[abs(center) < TINY] <- 0
   law <- count_law(
     plan$kind, n, plan$cost[["tails"]], if (plan$kind == "laplace") 2 * d else sqrt(2 * d)
   )
   rows <- new_rows(x, center = center, which = seq_len(d) - 1)
   counts <- release_octaves(rows, "columns", octave_cells(signed = TRUE), law, release_key(control))
+  for (j in seq_len(d)) {
+    if (stands_for_zero(counts[, j], law, center[[j]])) {
+      counts[, j] <- counts_at_zero(counts[, j], center[[j]])
+      center[[j]] <- 0
+    }
+  }
   reach <- vapply(seq_len(d), function(j) {
     tail_limits(counts[, j], law, plan$rank, center[[j]])
   }, c(0, 0))
   found <- !is.na(reach[1L, ])
   reach[, !found] <- 0
+  reach[reach < TINY] <- 0
   list(
     lower = pmax(center - reach[1L, ], -1e308), upper = pmin(center + reach[2L, ], 1e308),
     found = found
@@ -48,7 +82,7 @@ noisy_mean <- function(x, plan, limits, control) {
   middle <- limits$lower / 2 + limits$upper / 2
   half <- limits$upper / 2 - limits$lower / 2
   law <- sum_law(plan$kind, n, d, plan$cost[["sums"]])
-  inv_step <- ifelse(half > 0, law$limit / half, 0)
+  inv_step <- ifelse(half > 1e-290, law$limit / half, 0)
   rows <- new_rows(x, center = middle, inv_scale = inv_step)
   sums <- release_sums(rows, law, release_key(control))
   count <- rep(n, d)
@@ -59,7 +93,7 @@ noisy_mean <- function(x, plan, limits, control) {
     count <- pmax(release_complete(rows, counts, release_key(control)), 1)
   }
   step <- ifelse(half > 0, half / law$limit, 0)
-  value <- middle + sums * step / count
+  value <- middle + sums / count * step
   sd <- 2^law$bits * step / count * if (plan$kind == "laplace") sqrt(2) else 1
   list(
     coefficients = ifelse(limits$found, pmin(pmax(value, limits$lower), limits$upper), NA_real_),

@@ -37,12 +37,13 @@ print.summary.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L),
 #' @rdname dp_fit_methods
 #' @export
 plot.dp_mean <- function(x, ...) {
-  value <- rev(x$coefficients)
-  sd <- rev(x$noise_sd)
-  graphics::dotchart(
-    value, labels = names(value), pch = 19, main = "Private means",
-    xlab = "mean; bars: two standard deviations of the noise",
-    xlim = range(value - 2 * sd, value + 2 * sd)
+  value <- rev(utils::head(x$coefficients, PLOT_ROWS))
+  sd <- rev(utils::head(x$noise_sd, PLOT_ROWS))
+  title <- "Private means"
+  if (length(x$coefficients) > PLOT_ROWS) title <- sprintf("%s: the first %d", title, PLOT_ROWS)
+  draw_dots(
+    value, stamped(title, x$privacy), "mean; bars: two standard deviations of the noise",
+    xlim = range(value - 2 * sd, value + 2 * sd, na.rm = TRUE)
   )
   graphics::segments(value - 2 * sd, seq_along(value), value + 2 * sd, seq_along(value))
   invisible(x)

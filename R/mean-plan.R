@@ -27,7 +27,7 @@ plan_mean <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
 # needs a share of 140 / rows to stay away from the far ends of the doubles (31 log
 # units of cells there, n c / 2 of utility against them) and the tails one of 300 /
 # rows for three octaves of counts to stand out of their noise.
-mean_shares <- function(rows, bounded, na_rm) {
+mean_shares <- function(rows, bounded, na_rm, n) {
   count <- if (na_rm) 0.05 else 0
   if (bounded) {
     return(c(center = 0, tails = 0, count = count, sums = 1 - count))
@@ -37,8 +37,8 @@ mean_shares <- function(rows, bounded, na_rm) {
   if (center + tails > 0.8) {
     dp_abort(paste(
       "`x` has too few rows for this `epsilon` and this many columns: limits cannot be found",
-      sprintf("privately below about %.1f times as many. Give `bound`, or a larger `epsilon`.",
-              ceiling(10 * (center + tails) / 0.8) / 10)
+      sprintf("privately below about n = %.0f. Give `bound`, or a larger `epsilon`.",
+              ceiling(n * (center + tails) / 0.8))
     ), c("dp_error_small_n", "dp_error_input"))
   }
   c(center = center, tails = tails, count = count, sums = 1 - center - tails - count)
@@ -64,7 +64,8 @@ mean_events <- function(kind, cost, center, d, bounded, na_rm) {
 
 # `noise`: standard deviation of a mean's noise in ranges / n. `rank`: how many records
 # are left beyond a limit (mean-tails.R).
-new_mean_plan <- function(kind, cost, center, d, bounded, na_rm) {
+new_mean_plan <- function(kind, cost, center, n, d, bounded, na_rm) {
+  sum_law(kind, n, d, cost[["sums"]]) # refuses what leaves no room on the grid
   noise <- change_of(kind, d) / cost[["sums"]]
   list(
     kind = kind, cost = cost, center = center, d = d, bounded = bounded, na_rm = na_rm,
@@ -76,26 +77,26 @@ new_mean_plan <- function(kind, cost, center, d, bounded, na_rm) {
 
 laplace_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
   total <- ledger_allowance(budget, epsilon, delta, "pure")$epsilon
-  cost <- total * mean_shares(n * total / d, bounded, na_rm)
-  new_mean_plan("laplace", cost, cost[["center"]] / d, d, bounded, na_rm)
+  cost <- total * mean_shares(n * total / d, bounded, na_rm, n)
+  new_mean_plan("laplace", cost, cost[["center"]] / d, n, d, bounded, na_rm)
 }
 
 # The same in mu^2: the median's utility grows with epsilon0 = 2 mu / sqrt(d), the counts
 # need 45 sqrt(2 d) / (n mu).
-gaussian_shares <- function(rows, na_rm) {
+gaussian_shares <- function(rows, na_rm, n) {
   share <- c(center = (70 / rows)^2, tails = 2 * (45 / rows)^2)
-  mean_shares(1 / max(share[["center"]] / 140, share[["tails"]] / 300), FALSE, na_rm)
+  mean_shares(1 / max(share[["center"]] / 140, share[["tails"]] / 300), FALSE, na_rm, n)
 }
 
 gaussian_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
   if (bounded) {
     mu <- ledger_allowance(budget, epsilon, delta, "gaussian")$mu
-    share <- mean_shares(0, TRUE, na_rm)
+    share <- mean_shares(0, TRUE, na_rm, n)
   } else {
     mu <- sqrt(2 * ledger_allowance(budget, epsilon, delta, "mixed")$rho)
-    share <- gaussian_shares(n * mu / sqrt(d), na_rm)
+    share <- gaussian_shares(n * mu / sqrt(d), na_rm, n)
   }
   cost <- mu * sqrt(share)
   # rho = d epsilon0^2 / 8 = mu^2 / 2 for the d medians
-  new_mean_plan("gaussian", cost, 2 * cost[["center"]] / sqrt(d), d, bounded, na_rm)
+  new_mean_plan("gaussian", cost, 2 * cost[["center"]] / sqrt(d), n, d, bounded, na_rm)
 }

@@ -6,7 +6,8 @@
 #' Each column is centred at a private median. Noisy counts of the binary exponents of the
 #' distances from it give the limits: the point beyond which so few records are expected
 #' that their bias equals the noise. Values beyond a limit count as the limit, so that
-#' infinite values are allowed.
+#' infinite values are allowed. A group of fewer than about 400 / epsilon rows that lies far
+#' from the rest cannot be told from noise, and is cut off with the tail.
 #'
 #' With `delta = 0` the noise is discrete Laplace noise and the guarantee pure. With `delta > 0`
 #' Laplace or Gaussian noise is taken, whichever is smaller for this number of columns: Laplace
@@ -18,7 +19,7 @@
 #' @param delta Number, 0 <= delta < 1, well below 1/n.
 #' @param bound Public bounds in the units of x: `c(lower, upper)` for all columns, one
 #'   positive number b for `c(-b, b)`, or a matrix with a row c(lower, upper) for each column.
-#'   Values outside count as the bound. `NULL`: found privately.
+#'   Values outside count as the bound. `NULL`: c(0, 1) for logical x, else found privately.
 #' @param moment Not used by `"winsorized"`.
 #' @param ... Not used; a misspelt argument is an error.
 #' @param method `"winsorized"`.
@@ -74,13 +75,14 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
   check_mean_method(method, moment)
   na.rm <- check_flag(na.rm, "na.rm")
   schema <- mean_schema(x)
-  bound <- check_bound(bound, schema)
+  bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
   plan <- plan_mean(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm, budget)
   warn_large_delta(delta, schema$n)
   check_complete(x, na.rm)
   ledger_charge(budget, plan$events, epsilon, delta, "dp_mean")
   fit <- fit_mean(mean_values(x, schema), plan, bound, control)
   warn_limits_not_found(fit$found, schema$names)
+  warn_limits_collapsed(fit$limits, fit$found, schema$names)
   new_dp_fit(
     "mean", fit$coefficients, schema$n,
     new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration),
@@ -119,7 +121,8 @@ mean_schema <- function(x) {
   }
   names <- colnames(x)
   if (is.null(names)) names <- if (d == 1L) "mean" else paste0("x", seq_len(d))
-  list(n = n, d = d, names = names)
+  logical <- if (is.data.frame(x)) all(vapply(x, is.logical, NA)) else is.logical(x)
+  list(n = n, d = d, names = names, logical = logical)
 }
 
 is_number_column <- function(v) {
@@ -129,12 +132,18 @@ is_number_column <- function(v) {
 # The data holder's check: fixed text, nothing spent.
 check_complete <- function(x, na_rm) {
   if (!na_rm && anyNA(x, recursive = TRUE)) {
-    abort_missing("`x` has missing values; use na.rm = TRUE to let them add zero")
+    abort_missing("`x` has missing values", "na.rm = TRUE (missing values are then left out)")
   }
 }
 
 mean_values <- function(x, schema) {
-  if (is.data.frame(x)) x <- as.matrix(x)
+  if (is.data.frame(x)) {
+    # column by column: as.matrix() may format numbers, with digits shared by all rows
+    return(matrix(
+      unlist(lapply(x, as.double), use.names = FALSE), schema$n, schema$d,
+      dimnames = list(NULL, schema$names)
+    ))
+  }
   if (!is.double(x)) x <- array(as.double(x), dim = dim(x) %||% length(x))
   if (is.null(dim(x)) || length(dim(x)) != 2L) x <- matrix(as.vector(x), schema$n, schema$d)
   x
@@ -165,13 +174,23 @@ check_bound <- function(bound, schema) {
   unname(bound)
 }
 
+# A released fact: limits are functions of the private median and of noisy counts.
+warn_limits_collapsed <- function(limits, found, names) {
+  flat <- found & limits[, 2L] - limits[, 1L] <= 2^-28 * abs(limits[, 1L])
+  if (any(flat)) {
+    dp_warn(paste0(
+      "most values of ", listed(names[flat]), " are equal and no others could be told from noise: ",
+      "that value is returned, and what rare other values add is lost. Give `bound`."
+    ), "dp_dominated")
+  }
+}
+
 # A released fact: `found` is a function of noisy counts.
 warn_limits_not_found <- function(found, names) {
   if (!all(found)) {
     dp_warn(paste0(
       "n is too small for this epsilon: no limits could be told from noise for ",
-      paste0("`", names[!found], "`", collapse = ", "),
-      ": NA is returned. Give `bound`, or a larger `epsilon`."
+      listed(names[!found]), ": NA is returned. Give `bound`, or a larger `epsilon`."
     ), "dp_dominated")
   }
 }

@@ -21,9 +21,9 @@ resolve_na_action <- function(na.action = NULL) {
 }
 
 # One fixed text, whatever is missing and wherever.
-abort_missing <- function(what = "`data` has missing values in the variables of the formula") {
+abort_missing <- function(what, instead = "na.action = na.omit (incomplete rows then add zero)") {
   dp_abort(paste0(
-    what, "; drop or impute them, or use na.action = na.omit (incomplete rows then add zero). ",
+    what, "; drop or impute them, or use ", instead, ". ",
     "This refusal is for the data holder: do not publish it."
   ), "dp_error_missing")
 }

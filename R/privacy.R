@@ -209,13 +209,15 @@ format.dp_privacy <- function(x, ...) {
   if (is.na(x$epsilon)) {
     return("differential privacy at the (epsilon, delta) that epsilon_at(p, delta) gives")
   }
-  sprintf("(epsilon, delta) = (%s, %s) differential privacy", format_number(x$epsilon),
-          format_number(x$delta))
+  sprintf(
+    "(epsilon, delta) = (%s, %s) differential privacy%s", format_number(x$epsilon),
+    format_number(x$delta), if (identical(x$rng, "R")) ", NOT FOR RELEASE" else ""
+  )
 }
 
 #' @export
 print.dp_privacy <- function(x, ...) {
-  cat(format(x), "\n", sep = "")
+  cat(sub(", NOT FOR RELEASE", "", format(x)), "\n", sep = "")
   unit <- sub("^replace one ", "", x$neighbours)
   cat(sprintf("Neighbours: data sets of the same size that differ in one %s (protects one %s)\n",
               unit, unit))
@@ -257,6 +259,9 @@ summary.dp_privacy <- function(object, ...) {
 #' @export
 print.summary.dp_privacy <- function(x, ...) {
   print(x$privacy)
+  if (identical(x$privacy$epsilon, Inf)) {
+    return(invisible(x))
+  }
   exact <- if (x$only_gaussian) "exactly" else "at most"
   cat(sprintf(
     "Together: %s mu = %s (Gaussian), rho = %s (zero-concentrated), epsilon = %s (pure)\n",

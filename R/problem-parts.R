@@ -10,9 +10,13 @@
 #' * `no_constraint()`, `l2_ball(r)`: the slopes, in the caller's units, are free, or lie in
 #'   the Euclidean ball of radius `r` about zero. The intercept is free.
 #'
-#' @param C Positive number, or `NULL`.
+#' @param C Number between 1e-50 and 1e50, or `NULL`.
 #' @param r Positive number.
 #' @return A list of class `dp_loss`, `dp_gradient` or `dp_constraint`.
+#' @section Privacy:
+#' Parts are public and cost nothing; a clip level that is not given is found
+#' from noisy counts of the gradients' sizes, which the fit pays for. Noise grows with `C`: a
+#' level far above the sizes of most gradients drowns the fit.
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
 #' Learning with Heavy-tailed Data Revisited. IJCAI 2022.
@@ -60,24 +64,27 @@ print.dp_part <- function(x, ...) {
 }
 
 # A part, or the name of one.
-as_part <- function(x, class, arg, makers) {
+as_part <- function(x, class, arg, makers, made_by) {
   if (is.character(x) && length(x) == 1L && x %in% names(makers)) {
     return(makers[[x]]())
   }
   if (!inherits(x, class)) {
-    dp_abort(sprintf("`%s` must be one of %s.", arg, paste0(names(makers), collapse = ", ")))
+    dp_abort(sprintf("`%s` must be made by %s.", arg, made_by))
   }
   x
 }
 
 as_loss <- function(loss) {
-  as_part(loss, "dp_loss", "loss", list(squared = loss_squared))
+  as_part(loss, "dp_loss", "loss", list(squared = loss_squared), "loss_squared()")
 }
 
 as_gradient <- function(gradient) {
-  as_part(gradient, "dp_gradient", "gradient", list(clipped = grad_clipped))
+  as_part(gradient, "dp_gradient", "gradient", list(clipped = grad_clipped), "grad_clipped()")
 }
 
 as_constraint <- function(constraint) {
-  as_part(constraint, "dp_constraint", "constraint", list(none = no_constraint))
+  as_part(
+    constraint, "dp_constraint", "constraint", list(none = no_constraint),
+    "no_constraint() or l2_ball(r)"
+  )
 }

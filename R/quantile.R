@@ -2,7 +2,9 @@
 #'
 #' Quantiles by the exponential mechanism over all finite doubles: no bound is needed. Ties and
 #' values at any scale are handled; the answer is accurate to a rank error of
-#' order 20 / epsilon per quantile.
+#' order 20 / epsilon per quantile. A quantile whose rank is nearer than about 60 / epsilon to
+#' either end may come out anywhere beyond the data, as far as 1e308, unless a `bound` is
+#' given: a warning of class `dp_small_n` says so before anything is spent.
 #'
 #' @param x Numeric (or integer, logical) vector of length n.
 #' @param probs Numbers between 0 and 1.
@@ -48,6 +50,7 @@ dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm =
   bound <- check_bound(bound, schema) %||% matrix(c(-Inf, Inf), 1L)
   plan <- plan_quantile(length(probs), epsilon, delta, budget)
   warn_large_delta(delta, schema$n)
+  if (any(is.infinite(bound))) warn_extreme_quantiles(probs, plan$c, schema$n)
   check_complete(x, na.rm)
   ledger_charge(budget, plan$events, epsilon, delta, "dp_quantile")
   values <- drop(mean_values(x, schema))
@@ -63,8 +66,21 @@ dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm =
   )
 }
 
+# Public facts. The cells beyond the data weigh some 31 log units; against them stands
+# c times the distance of the rank from that end.
+warn_extreme_quantiles <- function(probs, c, n) {
+  reach <- n * pmin(probs, 1 - probs) * 2 * c
+  if (any(reach < 60)) {
+    dp_warn(sprintf(paste(
+      "n = %.0f is small for %s at this `epsilon`: the answer may lie anywhere beyond the data.",
+      "Give `bound`, or a larger `epsilon`."
+    ), n, paste0("probs = ", format(probs[which.min(reach)]))), "dp_small_n")
+  }
+}
+
 check_probs <- function(probs) {
-  if (!is.numeric(probs) || length(probs) < 1L || anyNA(probs) || any(probs < 0 | probs > 1)) {
+  ok <- !missing(probs) && is.numeric(probs) && length(probs) > 0L && !anyNA(probs)
+  if (!ok || any(probs < 0 | probs > 1)) {
     dp_abort("`probs` must be numbers between 0 and 1.")
   }
   as.numeric(probs)
@@ -112,7 +128,7 @@ summary.dp_quantile <- function(object, ...) object
 plot.dp_quantile <- function(x, ...) {
   plot(
     x$probs, x$coefficients, type = "b", pch = 19, xlab = "probability", ylab = "quantile",
-    main = "Private quantiles"
+    main = stamped("Private quantiles", x$privacy)
   )
   invisible(x)
 }

@@ -35,7 +35,9 @@ schema_formula <- function(formula, data, subset = NULL, offset = NULL, caller =
     columns = design$columns, unit = design$unit, design = design$terms,
     xlevels = factor_levels(variables), variables = variables,
     prototypes = view$prototypes(setdiff(checked, names(arguments$extra))),
-    bindings = list(formula = bound$bindings, arguments = arguments$bindings),
+    bindings = list(
+      formula = bound$bindings, arguments = arguments$bindings, stored = arguments$stored
+    ),
     subset = arguments[["subset"]], offset = arguments[["offset"]],
     has_offset = any(roles == "offset") || !is.null(arguments[["offset"]]),
     offset_external = arguments$offset_external,
@@ -52,6 +54,8 @@ schema_formula <- function(formula, data, subset = NULL, offset = NULL, caller =
 strip_schema <- function(schema) {
   schema["live"] <- list(NULL)
   schema["subset"] <- list(NULL)
+  schema$bindings["arguments"] <- list(schema$bindings$stored)
+  schema$bindings["stored"] <- NULL
   if (isTRUE(schema$offset_external)) schema["offset"] <- list(NULL)
   if (is.null(schema[["offset"]])) schema$bindings["arguments"] <- list(NULL)
   schema
@@ -81,7 +85,9 @@ read_terms <- function(formula, view) {
     lapply(view$columns, function(column) logical()),
     names = view$names, row.names = integer(), class = "data.frame"
   )
-  terms <- tryCatch(stats::terms(plain, data = frame), error = function(e) NULL)
+  terms <- tryCatch(
+    without_removed(stats::terms(plain, data = frame)), error = function(e) NULL
+  )
   if (is.null(terms)) {
     dp_abort("`formula` could not be read; write it as y ~ x1 + x2.")
   }
@@ -97,6 +103,20 @@ read_terms <- function(formula, view) {
   }
   attr(terms, ".Environment") <- NULL
   terms
+}
+
+# `y ~ . - z`: z is still among the variables of the terms; make them anew without it.
+without_removed <- function(terms) {
+  factors <- attr(terms, "factors")
+  keep <- union(1L, attr(terms, "offset"))
+  if (length(factors) == 0L || all(rowSums(factors)[-keep] > 0)) {
+    return(terms)
+  }
+  variables <- as.list(attr(terms, "variables"))[-1L]
+  offsets <- vapply(variables[attr(terms, "offset")], deparse_label, "")
+  stats::terms(stats::reformulate(
+    c(attr(terms, "term.labels"), offsets), variables[[1L]], attr(terms, "intercept") == 1L
+  ))
 }
 
 stored_formula <- function(formula) {
@@ -149,7 +169,8 @@ bind_parts <- function(parts, view, env, per_row = FALSE) {
 
 listed_numbers <- function(values) {
   numbers <- as.double(unlist(lapply(values, function(v) if (is.numeric(v)) as.double(v))))
-  utils::head(unique(numbers[is.finite(numbers)]), 50L)
+  numbers <- numbers[is.finite(numbers)]
+  utils::head(unique(as.vector(rbind(numbers, -numbers))), 50L)
 }
 
 listed_strings <- function(values) {
@@ -191,7 +212,8 @@ variable_spec <- function(expr, label, role, view, bound, env) {
   check_role(signature, label, role)
   spec <- list(
     label = label, expr = strip_source(expr), role = role, raw = raw, bare = bare,
-    signature = signature
+    signature = signature,
+    elementwise = bare || is_elementwise(expr, names(bound$prototypes), bound)
   )
   if (role == "term" && signature$kind == "logical") {
     spec$signature$levels <- c("FALSE", "TRUE")
@@ -250,8 +272,10 @@ argument_specs <- function(subset, offset, view, caller) {
     argument_spec(parts[[name]], name, view, bound, env)
   })
   names(specs) <- names(parts)
+  stored <- if ("offset" %in% names(parts)) bind_parts(parts["offset"], view, env, TRUE)$bindings
   list(
-    subset = specs$subset, offset = specs$offset, bindings = bound$bindings, extra = bound$extra,
+    subset = specs$subset, offset = specs$offset, bindings = bound$bindings, stored = stored,
+    extra = bound$extra,
     offset_external = any(specs$offset$raw %in% names(bound$extra))
   )
 }

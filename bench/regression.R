@@ -72,4 +72,12 @@ small <- do.call(rbind, Map(function(n, d) {
   do.call(rbind, lapply(names(designs), rows, n = n, d = d, reps = small_reps, with_rlm = FALSE))
 }, grid$n, grid$d))
 small[["ratio of rlm"]] <- NULL
+worst <- max(as.numeric(small[["worse than 0"]]), na.rm = TRUE)
 write_table("regression-small", "Few rows", small, note(small_reps))
+write_table(
+  "regression-small-1", "Few rows, |w| = 1", small[small[["\\|w\\|"]] == 1, ],
+  paste(note(small_reps), sprintf(
+    "The table for all |w| is bench/results/regression-small.md; largest share worse than 0: %.3f.",
+    worst
+  ))
+)

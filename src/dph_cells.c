@@ -90,6 +90,11 @@ static double column_value(const column *c, size_t i) {
   return ((c->v[i] - shift) - c->center) * c->inv_scale;
 }
 
+/* Once in 2^20 records. */
+static dph_status poll_record(const dph_poll *poll, size_t i, dph_error *err) {
+  return (i & 0xfffff) == 0 ? dph_check_poll(poll, err) : DPH_OK;
+}
+
 static int in_use(const dph_rows *rows, size_t i) {
   return !rows->use || rows->use[i] != 0;
 }
@@ -101,8 +106,8 @@ dph_status dph_count_columns(const dph_rows *rows, dph_which which,
   memset(counts, 0, m * which.size * sizeof *counts);
   for (size_t j = 0; j < which.size; j++) {
     const column c = column_get(rows, which.index[j]);
-    DPH_TRY(dph_check_poll(poll, err));
     for (size_t i = 0; i < rows->n; i++) {
+      DPH_TRY(poll_record(poll, i, err));
       const double v = column_value(&c, i);
       if (v == v && in_use(rows, i)) {
         counts[j * m + dph_octaves_index(cells, v)] += 1;
@@ -119,8 +124,8 @@ dph_status dph_count_pairs(const dph_rows *rows, dph_which which, const uint32_t
   memset(counts, 0, m * which.size * sizeof *counts);
   for (size_t j = 0; j < which.size; j++) {
     const column c = column_get(rows, which.index[j]);
-    DPH_TRY(dph_check_poll(poll, err));
     for (size_t h = 0; h + 1 < rows->n; h += 2) {
+      DPH_TRY(poll_record(poll, h, err));
       const size_t a = perm[h], b = perm[h + 1];
       const double v = column_value(&c, a) - column_value(&c, b);
       if (v == v && in_use(rows, a) && in_use(rows, b)) {
@@ -145,8 +150,8 @@ dph_status dph_count_equal(const dph_rows *rows, dph_which which, const double *
   memset(counts, 0, (m + 2) * which.size * sizeof *counts);
   for (size_t j = 0; j < which.size; j++) {
     const column c = column_get(rows, which.index[j]);
-    DPH_TRY(dph_check_poll(poll, err));
     for (size_t i = 0; i < rows->n; i++) {
+      DPH_TRY(poll_record(poll, i, err));
       const double v = column_value(&c, i);
       if (v == v && in_use(rows, i)) {
         counts[j * (m + 2) + equal_index(v, lower[j], width[j], m)] += 1;

@@ -225,22 +225,23 @@ SEXP r_moments(SEXP rows_list, SEXP norm, SEXP bound, SEXP step, SEXP noise, SEX
   const dph_moments_rule rule = {r_number(bound, "bound"), r_number(step, "step")};
   dph_error err;
   outlet o;
+  const int plain = !(rule.step > 0.0);
+  SEXP sums = PROTECT(Rf_allocVector(REALSXP, plain ? (R_xlen_t)packed : 0));
   outlet_make(&o, packed, noise, key, exact);
-  if (!(rule.step > 0.0)) {
+  if (plain) {
     refuse_noise(&o);
-    SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)packed));
-    dph_status status = dph_moments_sum(&rows, norms, &rule, &o.poll, NULL, REAL(out), &err);
+    dph_status status = dph_moments_sum(&rows, norms, &rule, &o.poll, NULL, REAL(sums), &err);
     dph_rng_wipe(&o.rng);
     r_guard_raise(&o.guard, status, &err);
     UNPROTECT(2);
-    return out;
+    return sums;
   }
   dph_status status = dph_moments_sum(&rows, norms, &rule, &o.poll, o.v, NULL, &err);
   if (status == DPH_OK && !o.exact) {
     status = dph_moments_noise(&o.rng, o.law, m, o.v, &err);
   }
   SEXP out = outlet_close(&o, status, 1.0, &err);
-  UNPROTECT(1);
+  UNPROTECT(2);
   return out;
 }
 
@@ -251,11 +252,11 @@ SEXP r_column_sums(SEXP rows_list, SEXP limit, SEXP noise, SEXP key, SEXP exact)
   const int plain = isinf(most);
   dph_error err;
   outlet o;
+  SEXP sums = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)rows.p));
   outlet_make(&o, rows.p, noise, key, exact);
   if (plain) {
     refuse_noise(&o);
   }
-  SEXP sums = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)rows.p));
   dph_status status = dph_column_sums(&rows, plain ? 1.0 : most, &o.poll, o.v,
                                       plain ? REAL(sums) : NULL, &err);
   if (status == DPH_OK && !plain && !o.exact) {

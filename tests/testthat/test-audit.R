@@ -230,7 +230,7 @@ test_that("what is released lies on a public grid for both neighbours", {
     whole <- round(got * n * limit / 3)
     inside <- abs(got) < 3
     expect_gt(sum(inside), 150)
-    expect_identical((whole * (3 / limit) / n)[inside], got[inside])
+    expect_identical((whole / n * (3 / limit))[inside], got[inside])
   }
   # neighbours can give the same release: supports overlap
   rows <- new_rows(matrix(c(0, 0)), which = 0)

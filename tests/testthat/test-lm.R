@@ -316,7 +316,7 @@ test_that("few rows are warned about from public numbers, before anything is spe
   b <- privacy_budget(1, 1e-6)
   warned <- tryCatch(dp_lm(y ~ x1 + x2, d[1:60, ], eps, del, budget = b), dp_small_n = identity)
   expect_s3_class(warned, "dp_small_n")
-  expect_match(conditionMessage(warned), "60 rows")
+  expect_match(conditionMessage(warned), "n = 60 ")
   expect_identical(spent(b), 0)
   other <- tryCatch(dp_lm(y ~ x1 + x2, d[101:160, ], eps, del), dp_small_n = identity)
   expect_identical(conditionMessage(other), conditionMessage(warned))
@@ -373,4 +373,30 @@ test_that("one row cannot drag a fit far", {
     z$x2[1] <- -v
     expect_lt(max(abs(run(z) - a)), 0.5)
   }
+})
+
+test_that("0/1, censored and count responses are fitted in the mean", {
+  set.seed(118)
+  n <- 20000
+  x <- runif(n, -1, 1)
+  responses <- list(
+    as.numeric(runif(n) < 0.1 + 0.05 * x), runif(n) < 0.3 + 0.15 * x,
+    pmax(0, x + rnorm(n) - 0.5), rpois(n, exp(-0.5 + 0.3 * x))
+  )
+  for (y in responses) {
+    fit <- dp_lm(x, y, 2, 1e-6, control = repeatable)
+    expect_equal(unname(coef(fit)), unname(coef(lm(y ~ x))), tolerance = 0.2)
+  }
+})
+
+test_that("levels that hardly any row has get the coefficient 0, with a warning", {
+  set.seed(119)
+  n <- 20000
+  f <- factor(sample(c("a", "c"), n, TRUE), levels = c("a", "b", "c"))
+  f[1:5] <- "b"
+  z <- data.frame(x = rnorm(n), f = f)
+  z$y <- z$x + rnorm(n)
+  expect_warning(fit <- dp_lm(y ~ x + f, z, 1, 1e-6, control = repeatable), class = "dp_dominated")
+  expect_identical(fit$found, c(x = TRUE, fb = FALSE, fc = TRUE, y = TRUE))
+  expect_identical(coef(fit)[["fb"]], 0)
 })

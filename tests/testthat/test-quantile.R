@@ -31,7 +31,7 @@ test_that("ties, constants, integers and logical values are no special case", {
 test_that("the answer is finite, and within the bound if there is one", {
   set.seed(115)
   for (x in list(rep(Inf, 50), rep(-Inf, 50), c(-1e308, 1e308), 5e-324, c(0, -0))) {
-    expect_silent(fit <- dp_quantile(x, c(0, 0.5, 1), eps))
+    expect_warning(fit <- dp_quantile(x, c(0, 0.5, 1), eps), class = "dp_small_n")
     expect_true(all(is.finite(coef(fit))))
     q <- coef(dp_quantile(x, c(0, 0.5, 1), eps, bound = c(2, 3)))
     expect_true(all(q >= 2 & q <= 3))
@@ -87,8 +87,8 @@ test_that("arguments that make no sense are refused by name", {
 test_that("fits on neighbouring data sets differ in numbers only", {
   set.seed(116)
   for (v in c(0, 1e308, -Inf)) {
-    expect_silent(a <- dp_quantile(d$y, c(0.2, 0.5), eps))
-    expect_silent(b <- dp_quantile(replace(d$y, 1, v), c(0.2, 0.5), eps))
+    expect_silent(a <- dp_quantile(d$y, c(0.4, 0.5), eps))
+    expect_silent(b <- dp_quantile(replace(d$y, 1, v), c(0.4, 0.5), eps))
     expect_identical(lapply(a, attributes), lapply(b, attributes))
     expect_identical(privacy(a), privacy(b))
     expect_identical(a[names(a) != "coefficients"], b[names(b) != "coefficients"])

@@ -176,3 +176,14 @@ test_that("odd names are no format and no obstacle", {
   z[["%s%n"]] <- as.character(z[["%s%n"]])
   expect_match(error_text(schema_formula(y ~ ., z)), "`%s%n`", fixed = TRUE)
 })
+
+test_that("a column that the formula takes away is not looked at", {
+  z <- d
+  z$day <- Sys.Date() + seq_len(n)
+  z$text <- "a"
+  s <- schema_formula(y ~ . - day - text - b, z)
+  expect_identical(s$columns, names(coef(lm(y ~ x1 + x2 + f, d))))
+  s <- schema_formula(y ~ . - day - text - x1 - f + offset(x1) - 1, z)
+  expect_identical(s$columns, c("x2", "b"))
+  expect_true(s$has_offset)
+})
