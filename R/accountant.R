@@ -205,10 +205,17 @@ pure_epsilon <- function(mu) {
 }
 
 # mu for an epsilon0 bounded-range selection: as above at epsilon0 / 2. Such a pair of
-# laws is dominated by two-point pairs with losses t and t - epsilon0; their kinks
-# (x, y) lie on (c + x)(c + y) = c (1 + c), c = 1 / (e^epsilon0 - 1), and the Gaussian
-# curve through the symmetric point x = y stays below them (the tests check this
-# over the whole family).
+# laws is dominated by two-point pairs with losses t and t - epsilon0, each with one kink:
+# probabilities p under the one law and q under the other with logit p - logit q =
+# epsilon0. The Gaussian curve of mu stays below the kink iff Phi^-1(p) - Phi^-1(q) <= mu,
+# so mu is the largest increment of h = Phi^-1(1 / (1 + e^-x)) over an interval of length
+# epsilon0. h is odd; if it is concave for x > 0 the largest increment is the one
+# centred at 0, p = 1 / (1 + e^(-epsilon0 / 2)): the claim. h is concave iff the logit of
+# Phi(z) is convex for z > 0, that is iff D(z) = phi (2 Phi - 1) - z Phi (1 - Phi) >= 0.
+# D(0) = 0 = D(Inf); D' = 2 phi^2 - Phi (1 - Phi) is positive at 0, tends to 0, and its
+# own derivative phi (2 Phi - 1 - 4 z phi) changes sign once, from - to +, because
+# (2 Phi - 1) / (z phi) increases: k = 2 z phi - (2 Phi - 1) (1 - z^2) has k(0) = 0 and
+# k' = 2 z (2 Phi - 1) > 0. So D' is first positive and then negative, and D >= 0.
 bounded_range_mu <- function(epsilon0) pure_mu(epsilon0 / 2)
 
 # The totals of a list of events. `gdp` is the sum of mu^2 after each event has
