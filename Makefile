@@ -2,7 +2,7 @@
 
 SETUP = sh tools/setup.sh
 
-.PHONY: demo test check document ci clean
+.PHONY: demo test check document bench ci clean
 
 # Install the package into .Rlib and run it on real data; leaves build/demo.png.
 demo:
@@ -20,6 +20,13 @@ check:
 document: check
 	@R_LIBS="$(CURDIR)/.Rlib" Rscript --no-init-file \
 	  -e 'roxygen2::roxygenise(load_code = "installed")'
+
+# The tables of the README, made anew: half an hour and more.
+bench: check
+	@for b in "means 200" "regression 40 2 200" "cps 40" "speed 11"; do \
+	  R_LIBS="$(CURDIR)/.Rlib" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	    Rscript bench/$${b%% *}.R $${b#* } || exit 1; done
+	@Rscript bench/readme.R
 
 # All that must hold before a change lands.
 ci:
