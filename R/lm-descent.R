@@ -36,12 +36,13 @@ noisy_moments <- function(rows, plan, n, control) {
   )
 }
 
-# For each column of x, whether its second moment stands out of its noise: that of the
-# indicator of a level that hardly any row has does not.
-stands_out <- function(noisy) {
+# For each column of x, whether its second moment stands out of its noise. Asked of
+# indicators, whose scale is not looked for: that of a level that hardly any row has does
+# not.
+stands_out <- function(noisy, indicator) {
   k <- ncol(noisy$moments) - 1L
   own <- seq_len(k)[seq_len(k) > k - noisy$columns]
-  diag(noisy$moments)[own] >= 4 * noisy$diagonal_sd
+  !indicator | diag(noisy$moments)[own] >= 4 * noisy$diagonal_sd
 }
 
 # Smallest eigenvalue that is kept, relative to the largest: the root then has entries

@@ -13,7 +13,7 @@ fit_lm <- function(problem, schema, plan, known, constraint, control) {
     report_stage(control, "second moments")
     rows <- standardised_rows(problem, columns, schema)
     noisy <- noisy_moments(rows, plan, n, control)
-    present <- stands_out(noisy)
+    present <- stands_out(noisy, schema$unit)
     if (!all(present)) {
       columns$found[seq_len(p)] <- columns$found[seq_len(p)] & present
       rows <- standardised_rows(problem, columns, schema)

@@ -13,7 +13,7 @@
 # when the signal is strong.
 
 DESCENT_STAGES <- list(
-  steps = c(3, 3, 6, 40), share = c(0.02, 0.02, 0.03, 0.63), quantile = c(0.75, 0.7, 0.6, 0.45)
+  steps = c(3, 3, 6, 40), share = c(0.02, 0.02, 0.03, 0.70), quantile = c(0.75, 0.7, 0.65, 0.55)
 )
 
 # Where many responses are equal (0/1, counts, piles at zero) most rows may fit exactly
@@ -45,12 +45,12 @@ plan_lm <- function(n, k, tuned, mu, delta, control, gradient) {
   fixed <- !is.null(gradient$bound)
   resolution <- size_resolution(n, mu)
   columns <- sqrt(2 * tuned)
-  sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.006, 0.05)
+  sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.004, 0.05)
   share <- c(
-    pairs = count_share(SEARCH_NEED[["pairs"]], columns, n, mu, 0.04, 0.30) * (tuned > 0),
-    exponents = count_share(SEARCH_NEED[["exponents"]], columns, n, mu, 0.01, 0.08) * (tuned > 0),
-    location = count_share(SEARCH_NEED[["location"]], columns, n, mu, 0.02, 0.12) * (tuned > 0),
-    norms = sizes, moments = 0.09,
+    pairs = count_share(SEARCH_NEED[["pairs"]], columns, n, mu, 0.015, 0.30) * (tuned > 0),
+    exponents = count_share(SEARCH_NEED[["exponents"]], columns, n, mu, 0.005, 0.08) * (tuned > 0),
+    location = count_share(SEARCH_NEED[["location"]], columns, n, mu, 0.006, 0.12) * (tuned > 0),
+    norms = sizes, moments = 0.08,
     clip = if (fixed) 0 else 4 * sizes, descent = sum(DESCENT_STAGES$share)
   )
   steps <- DESCENT_STAGES$steps

@@ -1,11 +1,13 @@
 # Private regression with nothing known, against least squares and MASS::rlm on
 # the same draws: y = 50 + x w + 0.5 t(2.5).
-#   R_LIBS=.Rlib Rscript bench/regression.R [repetitions] [cores]
+#   R_LIBS=.Rlib Rscript bench/regression.R [d = 10] [d = 50] [few rows] [cores]
+# The first three are repetitions of a table each; 0 leaves the table as it is.
 source("bench/tools.R")
 source("bench/designs.R")
 
-reps <- repetitions(40L)
-cores <- if (length(commandArgs(TRUE)) > 1L) as.integer(commandArgs(TRUE)[[2L]]) else 2L
+given <- as.integer(commandArgs(TRUE))
+reps <- c(given, c(200L, 40L, 200L, 2L)[seq_len(4L) > length(given)])
+cores <- reps[[4L]]
 sizes <- c(0.1, 1, 10, 100)
 
 # Least squares and rlm err by the same amount whatever the slopes are.
@@ -57,27 +59,33 @@ note <- function(reps) {
   ), reps, bench_seed)
 }
 
-if (reps > 0L) {
-  table <- do.call(rbind, c(
-    lapply(names(designs), rows, n = 1e4, d = 10, reps = reps),
-    lapply(names(designs), rows, n = 1e5, d = 50, reps = reps)
-  ))
-  write_table("regression", "Private regression, epsilon = 1, delta = 1e-6, nothing known", table,
-              note(reps))
+large <- function(name, n, d, reps) {
+  if (reps > 0L) {
+    table <- do.call(rbind, lapply(names(designs), rows, n = n, d = d, reps = reps))
+    write_table(
+      name, sprintf("Private regression, n = %g, d = %d, epsilon = 1, delta = 1e-6", n, d), table,
+      note(reps)
+    )
+  }
 }
 
-small_reps <- if (length(commandArgs(TRUE)) > 2L) as.integer(commandArgs(TRUE)[[3L]]) else 200L
-grid <- expand.grid(d = c(3, 10), n = c(500, 1000, 2000))
-small <- do.call(rbind, Map(function(n, d) {
-  do.call(rbind, lapply(names(designs), rows, n = n, d = d, reps = small_reps, with_rlm = FALSE))
-}, grid$n, grid$d))
-small[["ratio of rlm"]] <- NULL
-worst <- max(as.numeric(small[["worse than 0"]]), na.rm = TRUE)
-write_table("regression-small", "Few rows", small, note(small_reps))
-write_table(
-  "regression-small-1", "Few rows, |w| = 1", small[small[["\\|w\\|"]] == 1, ],
-  paste(note(small_reps), sprintf(
-    "The table for all |w| is bench/results/regression-small.md; largest share worse than 0: %.3f.",
-    worst
-  ))
-)
+few <- function(reps) {
+  grid <- expand.grid(d = c(3, 10), n = c(500, 1000, 2000))
+  table <- do.call(rbind, Map(function(n, d) {
+    do.call(rbind, lapply(names(designs), rows, n = n, d = d, reps = reps, with_rlm = FALSE))
+  }, grid$n, grid$d))
+  table[["ratio of rlm"]] <- NULL
+  worst <- suppressWarnings(max(as.numeric(table[["worse than 0"]]), na.rm = TRUE))
+  write_table("regression-small", "Few rows", table, note(reps))
+  write_table(
+    "regression-small-1", "Few rows, |w| = 1", table[table[["\\|w\\|"]] == 1, ],
+    paste(note(reps), sprintf(
+      "For all |w|: bench/results/regression-small.md; largest share worse than 0 there: %.3f.",
+      worst
+    ))
+  )
+}
+
+large("regression-10", 1e4, 10, reps[[1L]])
+large("regression-50", 1e5, 50, reps[[2L]])
+if (reps[[3L]] > 0L) few(reps[[3L]])
