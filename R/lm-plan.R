@@ -69,10 +69,10 @@ stage_cost <- function(plan, name, parts = 1) plan$mu * sqrt(plan$share[[name]] 
 
 # Rows below which the private search for scales is expected to fail, or the noise to
 # dominate: the shares that the searches need add up to more than three tenths of the
-# budget. A third more is added for safety.
+# budget. Nearly a half more is added for safety.
 lm_sensible_n <- function(k, tuned, mu) {
   searches <- sqrt(2 * tuned * sum(SEARCH_NEED^2) + 10 * 19^2)
-  ceiling(max(1.3 * searches / sqrt(0.3), 25 * k) / mu)
+  ceiling(max(1.45 * searches / sqrt(0.3), 25 * k) / mu)
 }
 
 # The events of a plan, for the ledger: fixed before any value is read.
