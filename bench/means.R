@@ -30,8 +30,12 @@ row <- function(name, n) {
   data.frame(
     data = name, n = n, "median error" = three(median(e[1L, ok])), quartiles = spread(e[1L, ok]),
     "95 %" = three(quantile(e[1L, ok], 0.95)), "sample mean" = three(median(e[2L, ])),
-    ratio = sprintf("%.2f", median(e[1L, ok]) / median(e[2L, ])),
-    "worse than 0" = sprintf("%.3f", mean(e[1L, ok] > abs(designs[[name]][[2L]]))),
+    ratio = if (any(ok)) sprintf("%.2f", median(e[1L, ok]) / median(e[2L, ])) else "-",
+    "worse than 0" = if (any(ok)) {
+      sprintf("%.3f", mean(e[1L, ok] > abs(designs[[name]][[2L]])))
+    } else {
+      "-"
+    },
     "refused or warned" = sprintf("%.2f", mean(!ok | e[3L, ])), check.names = FALSE
   )
 }
