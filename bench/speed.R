@@ -60,5 +60,5 @@ write_table(
     median = c(three(apply(time, 1L, median)), three(fits - loads), three(allowed)),
     quartiles = c(apply(time, 1L, spread), "", "")
   ),
-  sprintf("%d repetitions in one run; %s", reps, extSoftVersion()[["BLAS"]])
+  sprintf("%d repetitions in one run; %s", reps, basename(extSoftVersion()[["BLAS"]]))
 )
