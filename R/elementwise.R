@@ -7,10 +7,16 @@
 # Element by element on plain vectors, matrices and factors, in all arguments.
 ELEMENTWISE <- c(
   "(", "+", "-", "*", "/", "^", "%%", "%/%", "==", "!=", "<", ">", "<=", ">=", "!", "&", "|",
-  "I", "offset", "ifelse", "pmin", "pmax", "xor", "is.na", "is.nan", "is.finite", "is.infinite",
+  "I", "offset", "pmin", "pmax", "xor", "is.na", "is.nan", "is.finite", "is.infinite",
   "as.numeric", "as.double", "as.integer", "as.logical", "as.character", "abs", "sign", "sqrt",
   "floor", "ceiling", "round", "signif", "trunc", "exp", "expm1", "log", "log2", "log10", "log1p",
   "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"
+)
+
+# Those of them whose value is a number whenever their arguments are.
+NUMERIC <- c(
+  "(", "+", "-", "*", "/", "^", "pmin", "pmax", "as.numeric", "as.double", "abs", "sqrt",
+  "floor", "ceiling", "round", "exp", "expm1", "log", "log2", "log10", "log1p"
 )
 
 # Element by element in the first argument, where the others are constants; some only
@@ -45,7 +51,12 @@ is_elementwise <- function(expr, columns, bound) {
     }
     name <- called_function(e[[1L]], bound)
     arguments <- as.list(e)[-1L]
-    if (name %in% ELEMENTWISE) {
+    if (name == "ifelse") {
+      # the type of its value is that of the branches some row takes: with numbers and
+      # text, one row has all others written out in 15 digits
+      length(arguments) == 3L && is.null(names(e)) && walk(arguments[[1L]]) &&
+        all(vapply(arguments[-1L], is_number_call, NA, columns = columns, bound = bound))
+    } else if (name %in% ELEMENTWISE) {
       all(vapply(arguments, walk, NA))
     } else if (name %in% names(CONSTANT_ARGUMENTS)) {
       others <- unlist(lapply(arguments[-1L], all.vars))
@@ -57,6 +68,23 @@ is_elementwise <- function(expr, columns, bound) {
     }
   }
   walk(expr)
+}
+
+# Made of numbers alone (and NA) by functions that make numbers of numbers.
+is_number_call <- function(e, columns, bound) {
+  if (is.call(e)) {
+    inner <- as.list(e)[-1L]
+    name <- called_function(e[[1L]], bound)
+    if (name == "ifelse") {
+      return(is_elementwise(e, columns, bound))
+    }
+    return(name %in% NUMERIC && all(vapply(inner, is_number_call, NA, columns, bound)))
+  }
+  if (is.symbol(e) && as.character(e) %in% columns) {
+    return(bound$prototypes[[as.character(e)]]$kind %in% c("double", "integer"))
+  }
+  value <- tryCatch(eval(e, list(), bound$env), error = function(e) NULL)
+  is.numeric(value) && !is.object(value) || identical(value, NA)
 }
 
 # The name of a function of base R or of splines, "" for any other.
