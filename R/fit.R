@@ -109,3 +109,11 @@ print_stamp <- function(privacy) {
     cat("NOT FOR RELEASE: the noise is repeatable (rng = \"R\")\n")
   }
 }
+
+print_values <- function(title, x, digits) {
+  cat(title, "\n", sep = "")
+  print_stamp(x$privacy)
+  cat("\n")
+  print(x$coefficients, digits = digits)
+  invisible(x)
+}

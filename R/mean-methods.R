@@ -1,11 +1,7 @@
 #' @rdname dp_fit_methods
 #' @export
 print.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat("Private mean\n")
-  print_stamp(x$privacy)
-  cat("\n")
-  print(x$coefficients, digits = digits)
-  invisible(x)
+  print_values("Private mean", x, digits)
 }
 
 #' @rdname dp_fit_methods

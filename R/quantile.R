@@ -112,11 +112,7 @@ plan_quantile <- function(m, epsilon, delta, budget) {
 #' @rdname dp_fit_methods
 #' @export
 print.dp_quantile <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat("Private quantiles\n")
-  print_stamp(x$privacy)
-  cat("\n")
-  print(x$coefficients, digits = digits)
-  invisible(x)
+  print_values("Private quantiles", x, digits)
 }
 
 #' @rdname dp_fit_methods
