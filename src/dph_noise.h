@@ -6,8 +6,8 @@
  *   dph_bernoulli_exp      P(1) = exp(-num / 2^k), 0 <= k <= 63
  *
  * The laws are exact given uniform bits, up to events of probability below
- * 2^-500 (a comparison of two uniforms undecided after 512 bits; a magnitude
- * of 2^17 scales). The time of a draw depends on its value. */
+ * 2^-250 (a comparison undecided after 256 bits; a magnitude of 20 standard
+ * deviations, or 2^17 scales). The time of a draw depends on its value. */
 #ifndef DPH_NOISE_H_INCLUDED
 #define DPH_NOISE_H_INCLUDED
 
