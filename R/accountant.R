@@ -219,13 +219,14 @@ pure_epsilon <- function(mu) {
 bounded_range_mu <- function(epsilon0) pure_mu(epsilon0 / 2)
 
 # The totals of a list of events. `gdp` is the sum of mu^2 after each event has
-# been expressed in mu; equal to `mu2` when all events are Gaussian.
-compose_events <- function(events) {
+# been expressed in mu; equal to `mu2` when all events are Gaussian. `ordered`: they happened
+# in the order of the list (R/loss-law.R).
+compose_events <- function(events, ordered = FALSE) {
   events <- as_events(events)
-  mechanism <- vapply(events, function(e) e$mechanism, "")
-  cost <- vapply(events, function(e) e$cost, 0)
-  count <- vapply(events, function(e) e$count, 0)
-  slack <- vapply(events, function(e) e$slack, 0)
+  mechanism <- vapply(events, .subset2, "", "mechanism")
+  cost <- vapply(events, .subset2, 0, "cost")
+  count <- vapply(events, .subset2, 0, "count")
+  slack <- vapply(events, .subset2, 0, "slack")
   gaussian <- mechanism == "gaussian"
   range <- mechanism == "exponential"
   mu <- ifelse(gaussian, cost, ifelse(range, bounded_range_mu(cost), pure_mu(cost)))
@@ -235,8 +236,8 @@ compose_events <- function(events) {
     mu2 = sum((count * cost^2)[gaussian]), rho = sum(count * rho), gdp = sum(count * mu^2),
     pure = sum((count * cost)[!gaussian]),
     epsilon = if (any(gaussian & live)) Inf else sum((count * cost)[!gaussian]),
-    only_gaussian = all(gaussian | !live), only_pure = !any(gaussian & live),
-    slack = max(0, slack[live])
+    only_gaussian = all(gaussian | !live), slack = max(0, slack[live]),
+    steps = loss_steps(mechanism, cost, count), ordered = ordered
   )
 }
 
@@ -245,11 +246,12 @@ compose_events <- function(events) {
 # inverts the same ones.
 epsilon_bounds <- function(total, delta) {
   normal <- if (total$mu2 > 0) gaussian_epsilon(sqrt(total$mu2), delta) + total$slack else 0
-  c(
+  cheap <- c(
     zcdp = zcdp_epsilon(total$rho, delta),
     gdp = gaussian_epsilon(sqrt(total$gdp), delta) + total$slack,
     sum = total$pure + normal
   )
+  c(cheap, numerical = numerical_epsilon(total, delta, min(cheap)))
 }
 
 delta_bounds <- function(total, epsilon) {
@@ -259,7 +261,8 @@ delta_bounds <- function(total, epsilon) {
     gdp = gaussian_delta(sqrt(total$gdp), epsilon - total$slack),
     sum = if (total$mu2 > 0) {
       gaussian_delta(sqrt(total$mu2), rest - total$slack)
-    } else if (rest >= 0) 0 else 1
+    } else if (rest >= 0) 0 else 1,
+    numerical = if (rest >= 0 && total$mu2 == 0) 1 else numerical_delta(total, epsilon)
   )
 }
 

@@ -2,8 +2,9 @@
 #'
 #' Everything here is public: it must be chosen without looking at the data.
 #'
-#' @param calibration `"tight"`: exact accounting. (The papers' own constants,
-#'   `"paper"`, are not available for the estimators of this version.)
+#' @param calibration `"tight"`: exact accounting. `"paper"`: the published constants, for the
+#'   mechanisms that have them ([dp_gaussian()], [dp_peel()]); the estimators of this version
+#'   refuse it.
 #' @param batches `"full"`: every step reads all rows and the steps are composed.
 #'   (`"split"` is not available in this version.)
 #' @param iterations Whole number: steps of the last, longest stage of a fit by
@@ -26,17 +27,14 @@
 #' @examples
 #' dp_control(rng = "R")
 #' @export
-dp_control <- function(calibration = "tight", batches = "full", iterations = NULL, step = NULL,
-                       threads = 1, rng = c("secure", "R"), progress = FALSE) {
-  if (identical(calibration, "paper")) {
-    dp_abort("`calibration` = \"paper\" is not available in this version; use \"tight\".")
-  }
+dp_control <- function(calibration = c("tight", "paper"), batches = "full", iterations = NULL,
+                       step = NULL, threads = 1, rng = c("secure", "R"), progress = FALSE) {
   if (identical(batches, "split")) {
     dp_abort("`batches` = \"split\" is not available in this version; use \"full\".")
   }
   structure(
     list(
-      calibration = check_choice(calibration, "calibration", "tight"),
+      calibration = check_choice(calibration, "calibration", c("tight", "paper")),
       batches = check_choice(batches, "batches", "full"),
       iterations = if (!is.null(iterations)) check_count(iterations, "iterations"),
       step = if (!is.null(step)) check_number(step, "step", 0, 100, open = TRUE),
@@ -48,9 +46,15 @@ dp_control <- function(calibration = "tight", batches = "full", iterations = NUL
   )
 }
 
-check_control <- function(control) {
+# `front`: one that has no published constants.
+check_control <- function(control, front = NULL) {
   if (!inherits(control, "dp_control")) {
     dp_abort("`control` must be made by dp_control().")
+  }
+  if (!is.null(front) && control$calibration == "paper") {
+    dp_abort(sprintf(
+      "`calibration` = \"paper\" is not available for %s() in this version; use \"tight\".", front
+    ))
   }
   control
 }

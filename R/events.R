@@ -7,7 +7,7 @@
 #                 at that epsilon0: book them as "pure".
 #   laplace, pure epsilon0
 # `slack` is an additive amount of epsilon for the whole list the event is in
-# (DISCRETE_SLACK for the package's own Gaussian noise, which is discrete).
+# (DISCRETE_SLACK for the package's own noise, which is discrete).
 EVENT_MECHANISMS <- c("gaussian", "exponential", "pure", "laplace")
 
 new_event <- function(mechanism, cost, count = 1, sensitivity = NA_real_, scale = NA_real_,
@@ -31,7 +31,7 @@ gaussian_event <- function(mu, count = 1, sensitivity = NA_real_, scale = NA_rea
 
 laplace_event <- function(epsilon0, count = 1, sensitivity = NA_real_, scale = NA_real_,
                           what = "") {
-  new_event("laplace", epsilon0, count, sensitivity, scale, what)
+  new_event("laplace", epsilon0, count, sensitivity, scale, what, slack = DISCRETE_SLACK)
 }
 
 exponential_event <- function(epsilon0, count = 1, sensitivity = NA_real_, scale = NA_real_,
@@ -147,7 +147,7 @@ event_laplace <- function(sensitivity, scale, count = 1) {
   sensitivity <- check_number(sensitivity, "sensitivity", 0, open = TRUE)
   scale <- check_number(scale, "scale", 0, open = TRUE)
   count <- check_count(count, "count")
-  event <- laplace_event(sensitivity / scale, count, sensitivity, scale)
+  event <- new_event("laplace", sensitivity / scale, count, sensitivity, scale)
   new_privacy(count * sensitivity / scale, 0, event)
 }
 

@@ -145,7 +145,7 @@ dp_lm.data.frame <- function(x, y, epsilon, delta, ...) {
 
 # Public checks of everything but the data.
 lm_spec <- function(epsilon, delta, loss, gradient, constraint, budget, control) {
-  control <- check_control(control)
+  control <- check_control(control, "dp_lm")
   epsilon <- check_epsilon(epsilon)
   delta <- if (epsilon == Inf && missing(delta)) 0 else check_delta(delta, epsilon < Inf)
   list(

@@ -69,7 +69,7 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
                     method = "winsorized", na.rm = FALSE, budget = NULL,
                     control = dp_control()) {
   check_dots(...)
-  control <- check_control(control)
+  control <- check_control(control, "dp_mean")
   epsilon <- check_epsilon(epsilon)
   delta <- check_delta(delta)
   check_mean_method(method, moment)
@@ -176,7 +176,8 @@ check_bound <- function(bound, schema) {
 
 # A released fact: limits are functions of the private median and of noisy counts.
 warn_limits_collapsed <- function(limits, found, names) {
-  flat <- found & limits[, 2L] - limits[, 1L] <= 2^-28 * abs(limits[, 1L])
+  flat <- found & is.finite(limits[, 1L]) &
+    limits[, 2L] - limits[, 1L] <= 2^-28 * abs(limits[, 1L])
   if (any(flat)) {
     dp_warn(paste0(
       "most values of ", listed(names[flat]), " are equal and no others could be told from noise: ",

@@ -40,7 +40,7 @@
 dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm = FALSE,
                         budget = NULL, control = dp_control()) {
   check_dots(...)
-  control <- check_control(control)
+  control <- check_control(control, "dp_quantile")
   epsilon <- check_epsilon(epsilon)
   delta <- check_delta(delta)
   na.rm <- check_flag(na.rm, "na.rm")
@@ -86,7 +86,8 @@ check_probs <- function(probs) {
   as.numeric(probs)
 }
 
-# The larger epsilon0 per quantile of plain addition and, for delta > 0, zCDP.
+# The larger epsilon0 per quantile of plain addition and, for delta > 0, of the accountant (with a
+# ledger: of its way of counting).
 plan_quantile <- function(m, epsilon, delta, budget) {
   if (epsilon == Inf && is.null(budget)) {
     return(list(c = Inf, events = list()))
@@ -96,8 +97,7 @@ plan_quantile <- function(m, epsilon, delta, budget) {
   )
   best <- if (is.numeric(sum)) sum else 0
   if (delta > 0 && (m > 1L || best == 0)) {
-    rho <- ledger_allowance(budget, epsilon, delta, "mixed")$rho
-    best <- max(best, sqrt(8 * rho / m))
+    best <- max(best, several_quantiles(m, epsilon, delta, budget))
   }
   if (best == 0) stop(sum)
   if (best <= 2 * QUANTILE_SLACK) {
@@ -107,6 +107,11 @@ plan_quantile <- function(m, epsilon, delta, budget) {
     c = (best - QUANTILE_SLACK) / 2,
     events = list(exponential_event(best, m, 1, 2 / best, "quantile"))
   )
+}
+
+several_quantiles <- function(m, epsilon, delta, budget) {
+  rho <- ledger_allowance(budget, epsilon, delta, "mixed")$rho
+  if (is.null(budget)) tight_exponential(epsilon, delta, m) else sqrt(8 * rho / m)
 }
 
 #' @rdname dp_fit_methods

@@ -24,7 +24,11 @@ test_that("settings have the documented defaults and are checked by name", {
 })
 
 test_that("what this version lacks is refused by one clear sentence", {
-  expect_error(dp_control(calibration = "paper"), "not available", class = "dp_error")
+  expect_error(dp_control(calibration = "print"), "calibration", class = "dp_error")
+  paper <- dp_control(calibration = "paper")
+  expect_error(dp_mean(1:9, 1, bound = 9, control = paper), "dp_mean", class = "dp_error_input")
+  expect_error(dp_quantile(1:9, 0.5, 1, control = paper), "dp_quantile", class = "dp_error_input")
+  expect_error(dp_lm(cbind(1:9), 1:9, 1, 1e-6, control = paper), "dp_lm", class = "dp_error_input")
   expect_error(dp_control(batches = "split"), "not available", class = "dp_error")
 })
 

@@ -178,7 +178,7 @@ test_that("a fit has these fields and no others", {
     expect_null(fit[[field]])
   }
   expect_named(unclass(privacy(fit)),
-               c("epsilon", "delta", "events", "neighbours", "rng", "calibration"))
+               c("epsilon", "delta", "events", "neighbours", "rng", "calibration", "ordered"))
 })
 
 test_that("no field of a fit is as long as the data, and none holds an environment with data", {
