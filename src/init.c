@@ -5,6 +5,8 @@
 #include <R_ext/Visibility.h>
 
 #include "dph_threads.h"
+#include "r_accountant.h"
+#include "r_mechanism.h"
 #include "r_noise.h"
 #include "r_release.h"
 
@@ -26,7 +28,10 @@ static const R_CallMethodDef entries[] = {
     ENTRY(pgd, 6),
     ENTRY(quantile_release, 6),
     ENTRY(quantile_scores, 6),
+    ENTRY(range_compose, 4),
+    ENTRY(release_vector, 5),
     ENTRY(row_norms, 3),
+    ENTRY(select_top, 7),
     {NULL, NULL, 0},
 };
 

@@ -10,10 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dph_bucket.h"
 #include "dph_choose.h"
 #include "dph_entropy.h"
+#include "dph_flip.h"
 #include "dph_noise.h"
 #include "dph_quantile.h"
+#include "dph_rank.h"
+#include "dph_scale.h"
 #include "dph_threads.h"
 
 static int checks = 0, failures = 0;
@@ -340,6 +344,179 @@ static void test_quantile(void) {
   CHECK(dph_live() == 0);
 }
 
+/* v, m, p and round(v m / 2^p) = hi 2^64 + lo, from rational arithmetic. */
+static void test_scale(void) {
+  static const struct {
+    double v;
+    uint64_t m;
+    int p;
+    int64_t hi;
+    uint64_t lo;
+  } known[] = {
+      {0.0, UINT64_C(1099511627776), 0, 0, 0},
+      {-0.5, UINT64_C(1099511627776), 40, -1, UINT64_MAX},
+      {2.5, UINT64_C(1099511627776), 40, 0, 3},
+      {0.49999999999999994, UINT64_C(1099511627776), 40, 0, 0},
+      {DBL_MIN * DBL_EPSILON, UINT64_C(2199023255551), -1034, 0, 2},
+      {-1e12, UINT64_C(1100000000003), 11, INT64_C(-30), UINT64_C(0xe21c2d29e19d521a)},
+      {3.141592653589793, UINT64_C(2000000000001), 3, 0, UINT64_C(785398163398)},
+      {-9007199254740992.0, UINT64_C(1234567890123), -40, -(INT64_C(1) << 62), 0},
+      {1e308, UINT64_C(1099511640121), 0, INT64_C(1) << 62, 0},
+      {7.0, UINT64_C(1099511627777), 41, 0, 4},
+      {2.0 * DBL_MAX, UINT64_C(1099511627776), 4000, INT64_C(1) << 62, 0}};
+  dph_error err;
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    const dph_multiplier by = {known[i].m, known[i].p};
+    const dph_wide x = dph_scale(known[i].v, &by), y = dph_scale(-known[i].v, &by);
+    CHECK(dph_multiplier_check(&by, &err) == DPH_OK);
+    CHECK(x.hi == known[i].hi && x.lo == known[i].lo);
+    CHECK(y.lo == UINT64_C(0) - x.lo && y.hi == -x.hi - (x.lo != 0));
+    fold((uint64_t)x.hi);
+    fold(x.lo);
+  }
+  const dph_multiplier unit = {UINT64_C(1) << 40, 40}, small = {1, 0};
+  const dph_multiplier wild = {UINT64_C(1) << 40, 9999};
+  CHECK(dph_multiplier_check(&small, &err) == DPH_ERR_ARGUMENT);
+  CHECK(dph_multiplier_check(&wild, &err) == DPH_ERR_ARGUMENT);
+  for (int e = -20; e <= 120; e++) {
+    const double v = -ldexp(1.0 + ldexp(1.0, -20), e);
+    const dph_wide x = dph_scale(v, &unit);
+    CHECK(e < 20 || dph_unscale(x, &unit) == v);
+    const dph_wide back = dph_wide_add(dph_wide_add(x, 1), -1);
+    CHECK(back.hi == x.hi && back.lo == x.lo);
+    CHECK(dph_wide_less(dph_wide_add(x, INT64_MIN), x));
+    CHECK(dph_wide_less(x, dph_wide_add(x, INT64_MAX)));
+    const dph_gap gap = dph_wide_gap(dph_wide_add(x, INT64_MAX), x);
+    CHECK(gap.hi == 0 && gap.lo == (uint64_t)INT64_MAX);
+  }
+}
+
+/* exp(-1), exp(-2) and exp(-64), cut off to 256 bits; the last error allowed is below
+ * 2^-243. */
+static void test_bucket(void) {
+  static const uint32_t known[3][DPH_LIMBS] = {
+      {0xa507daedu, 0x3024b9d0u, 0xb56c7733u, 0xda9805aau, 0x9054f90du, 0xbadec782u,
+       0xb3bcdf1au, 0x5e2d58d8u, 0},
+      {0xbcb21c09u, 0x9e1329cdu, 0xa28ac995u, 0xf0dd961du, 0x5a052ae3u, 0xb6edd5c2u,
+       0x7f03973fu, 0x22a55547u, 0},
+      {0x77e1bab2u, 0x1d820ca1u, 0x6940384bu, 0xf265d5f9u, 0xb4ea3990u, 0xcu, 0, 0, 0}};
+  static const int at[3] = {1, 2, 64};
+  dph_powers powers;
+  dph_rng rng;
+  dph_powers_make(&powers);
+  for (int i = 0; i < 3; i++) {
+    const uint32_t *power = powers.power[at[i]];
+    const uint32_t last = power[0] > known[i][0] ? power[0] - known[i][0]
+                                                 : known[i][0] - power[0];
+    CHECK(memcmp(power + 1, known[i] + 1, 8 * sizeof power[0]) == 0 && last < 16);
+    fold(power[0]);
+  }
+  CHECK(powers.power[0][DPH_LIMBS - 1] == 1 && powers.power[0][0] == 0);
+  uint32_t count[DPH_BUCKETS] = {3, 0, 20, 0, 0, 700};
+  double seen[DPH_BUCKETS] = {0}, p[6], total = 0.0;
+  seed(&rng, 8);
+  for (int j = 0; j < 6; j++) {
+    p[j] = count[j] * exp(-(double)j);
+    total += p[j];
+  }
+  for (int i = 0; i < 100000; i++) {
+    seen[dph_bucket_choose(&rng, &powers, count)] += 1.0;
+  }
+  const double three[3] = {p[0] / total, p[2] / total, p[5] / total};
+  const double hits[3] = {seen[0], seen[2], seen[5]};
+  CHECK(chi_square(hits, three, 3, 100000.0) < 35.0);
+  CHECK(seen[0] + seen[2] + seen[5] == 100000.0);
+  /* the last bucket, which no true weight lets us see, made as heavy as the first */
+  memcpy(powers.power[64], powers.power[0], sizeof powers.power[0]);
+  count[2] = count[5] = 0;
+  count[64] = 3;
+  int last_bucket = 0;
+  for (int i = 0; i < 10000; i++) {
+    last_bucket += dph_bucket_choose(&rng, &powers, count) == 64;
+  }
+  CHECK(last_bucket > 4700 && last_bucket < 5300);
+}
+
+typedef dph_status selection(dph_rng *rng, const dph_choice *choice, uint32_t *chosen,
+                             const dph_poll *poll, dph_error *err);
+
+/* First of two rounds on scores 0, 1, 2, 2.5 (reference values), the rest in order
+ * where scores are far apart. */
+static void select_law(selection *select, int which) {
+  static const double p[3][4] = {
+      {0.04293719271160759, 0.11671539071300706, 0.3172653256766647, 0.5230820908987206},
+      {0.03061779781403657, 0.08688234276484397, 0.2733373543004241, 0.6091625051206954},
+      {0.03620905109803201, 0.10542820179670007, 0.3195369475227861, 0.5388257995824818}};
+  const dph_multiplier unit = {UINT64_C(1) << 40, 10}; /* times 2^30 */
+  const double near[4] = {0.0, 1.0, 2.0, 2.5}, apart[4] = {-1e300, 1e25, 3e30, -70.0};
+  dph_wide score[4];
+  uint32_t chosen[4];
+  dph_rng rng;
+  dph_error err;
+  double count[4] = {0};
+  for (int i = 0; i < 4; i++) {
+    score[i] = dph_scale(near[i], &unit);
+  }
+  dph_choice choice = {score, 4, 2, 30};
+  seed(&rng, (unsigned char)(100 + which));
+  for (int i = 0; i < 50000; i++) {
+    CHECK(select(&rng, &choice, chosen, NULL, &err) == DPH_OK && chosen[0] != chosen[1]);
+    count[chosen[0]] += 1.0;
+    fold(chosen[0]);
+    fold(chosen[1]);
+  }
+  CHECK(chi_square(count, p[which], 4, 50000.0) < 40.0);
+  for (int i = 0; i < 4; i++) {
+    score[i] = dph_scale(apart[i], &unit);
+  }
+  choice.s = 4;
+  CHECK(select(&rng, &choice, chosen, NULL, &err) == DPH_OK);
+  CHECK(chosen[0] == 2 && chosen[1] == 1 && chosen[2] == 3 && chosen[3] == 0);
+  int stop = 1;
+  const dph_poll poll = {poll_yes, &stop};
+  CHECK(select(&rng, &choice, chosen, &poll, &err) == DPH_ERR_INTERRUPT);
+  choice.s = 5;
+  CHECK(select(&rng, &choice, chosen, NULL, &err) == DPH_ERR_ARGUMENT);
+  choice.s = 0;
+  CHECK(select(&rng, &choice, chosen, NULL, &err) == DPH_ERR_ARGUMENT);
+  choice.s = 1;
+  choice.k = DPH_RANK_MAX_K + 1;
+  CHECK(select(&rng, &choice, chosen, NULL, &err) == DPH_ERR_ARGUMENT);
+  CHECK(dph_live() == 0);
+}
+
+/* Many rounds on many scores: every item once, the sums of the digest. */
+static void select_all(selection *select) {
+  enum { M = 3000 };
+  static dph_wide score[M];
+  static uint32_t chosen[M], seen[M];
+  const dph_multiplier unit = {UINT64_C(1) << 40, 10};
+  dph_rng rng;
+  dph_error err;
+  seed(&rng, 120);
+  memset(seen, 0, sizeof seen);
+  for (int i = 0; i < M; i++) {
+    const double u = (double)(i * 7919 % M) / 16;
+    score[i] = dph_scale(i % 50 == 0 ? u * 1e20 : u, &unit);
+  }
+  const dph_choice choice = {score, M, M, 30};
+  CHECK(select(&rng, &choice, chosen, NULL, &err) == DPH_OK);
+  int once = 1;
+  for (int i = 0; i < M; i++) {
+    once &= ++seen[chosen[i]] == 1;
+    fold(chosen[i]);
+  }
+  CHECK(once);
+}
+
+static void test_selections(void) {
+  static selection *const all[3] = {dph_rank_top, dph_flip_top, dph_noisy_top};
+  for (int which = 0; which < 3; which++) {
+    select_law(all[which], which);
+    select_all(all[which]);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "refuse") == 0) {
     dph_error err;
@@ -353,6 +530,9 @@ int main(int argc, char **argv) {
   test_noise();
   test_choose();
   test_quantile();
+  test_scale();
+  test_bucket();
+  test_selections();
   printf("%d checks, %d failed, digest %016" PRIx64 "\n", checks, failures, digest);
   return failures == 0 ? 0 : 1;
 }
