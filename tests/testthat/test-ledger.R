@@ -2,6 +2,13 @@ spend <- function(b, events, epsilon = 0.1, delta = 0, what = "test") {
   ledger_charge(b, events, epsilon, delta, what)
 }
 
+# A ledger with these calls, as if they had been charged to it.
+ledger_with <- function(epsilon, delta, calls) {
+  b <- privacy_budget(epsilon, delta)
+  assign("calls", calls, envir = b)
+  b
+}
+
 # One call with the ledger's own allowance, as a front makes it.
 call_with <- function(b, epsilon, delta, kind) {
   a <- ledger_allowance(b, epsilon, delta, kind)
@@ -25,16 +32,56 @@ test_that("epsilon and delta of a budget are checked by name (G03)", {
 })
 
 test_that("with delta = 0 ten tenths fit and the eleventh does not", {
-  for (total in c(1, 0.3, 7)) {
+  for (total in c(1, 0.3, 7, 1e-9, 1e9)) {
     b <- privacy_budget(total)
+    expect_identical(remaining(b), total)
     for (i in 1:10) spend(b, pure_event(total / 10))
     expect_equal(spent(b), total)
     expect_identical(remaining(b), 0)
+    expect_error(spend(b, pure_event(total / 10)), class = "dp_error_budget")
     expect_error(spend(b, pure_event(total / 1e6)), class = "dp_error_budget")
   }
   b <- privacy_budget(0.3)
   for (i in 1:3) spend(b, pure_event(0.1)) # 0.1 + 0.1 + 0.1 > 0.3 in doubles
   expect_error(spend(b, gaussian_event(0.01)), class = "dp_error_budget")
+})
+
+test_that("parts that make up the budget fit in any order, and nothing more", {
+  parts <- list(rep(1 / 3, 3), c(0.7, 0.2, 0.1), c(0.1, 0.2, 0.7), rep(1 / 49, 49), rep(1e-3, 1000))
+  for (part in parts) {
+    b <- privacy_budget(1)
+    for (e in part) spend(b, pure_event(e), e)
+    expect_error(spend(b, pure_event(1e-9)), class = "dp_error_budget")
+    expect_identical(nrow(as.data.frame(b)), length(part))
+  }
+  part <- c(0.7, 0.2, 0.1)
+  for (size in c(1, 1e-9)) {
+    b <- privacy_budget(size)
+    for (e in size * part) spend(b, pure_event(e), e)
+    expect_error(spend(b, pure_event(size * 1e-9)), class = "dp_error_budget")
+  }
+})
+
+test_that("sums of mu^2 and of rho reach their limit and do not pass it", {
+  for (epsilon in c(0.01, 1, 10)) {
+    limit <- discrete_gaussian_mu(epsilon, 1e-6)^2
+    for (part in list(rep(1 / 3, 3), c(0.7, 0.2, 0.1), rep(0.1, 10))) {
+      b <- privacy_budget(epsilon, 1e-6)
+      for (p in part) spend(b, gaussian_event(sqrt(p * limit)))
+      expect_error(spend(b, gaussian_event(sqrt(1e-9 * limit))), class = "dp_error_budget")
+      expect_lte(spent(b), epsilon * (1 + 1e-9))
+    }
+    limit <- zcdp_rho(epsilon, 1e-6)
+    for (part in list(rep(1 / 3, 3), c(0.7, 0.2, 0.1), rep(0.1, 10))) {
+      b <- privacy_budget(epsilon, 1e-6)
+      for (p in part * limit) {
+        spend(b, list(gaussian_event(sqrt(p)), exponential_event(sqrt(4 * p))))
+      }
+      expect_equal(sum(vapply(b$calls, function(x) x$total$rho, 0)), limit)
+      expect_error(spend(b, exponential_event(sqrt(8e-9 * limit))), class = "dp_error_budget")
+      expect_lte(spent(b), epsilon * (1 + 1e-9))
+    }
+  }
 })
 
 test_that("a refusal names what is asked and left, and changes nothing", {
@@ -56,6 +103,45 @@ test_that("a call that fails after the charge stays charged", {
   expect_error(front(), "later")
   expect_equal(spent(b), 0.5, tolerance = 1e-6)
   expect_identical(nrow(as.data.frame(b)), 1L)
+})
+
+# A numeric column that signals a condition when its values are read.
+trap <- function(n, signal) {
+  local_signal <<- signal
+  structure(as.numeric(seq_len(n)), class = "trap_column")
+}
+local_signal <- NULL
+registerS3method("as.double", "trap_column", function(x, ...) local_signal())
+
+test_that("a front that fails or is interrupted while it reads values stays charged", {
+  interrupt <- function() stop(structure(class = c("interrupt", "condition"), list()))
+  for (signal in list(interrupt, function() stop("broken"))) {
+    b <- privacy_budget(1, 1e-6)
+    x <- structure(list(v = trap(50, signal)), class = "data.frame", row.names = 1:50)
+    for (i in 1:2) { # a second try is charged again
+      fate <- tryCatch(
+        dp_mean(x, 0.25, bound = c(0, 60), budget = b),
+        interrupt = function(e) "stopped", error = function(e) conditionMessage(e)
+      )
+      expect_true(fate %in% c("stopped", "broken"))
+      expect_equal(spent(b), 0.25 * i)
+    }
+    expect_identical(as.data.frame(b)$what, c("dp_mean", "dp_mean"))
+  }
+})
+
+test_that("a signal that arrives after the charge gives nothing back", {
+  skip_on_os("windows")
+  skip_on_cran()
+  b <- privacy_budget(1)
+  fate <- tryCatch({
+    spend(b, pure_event(0.5), 0.5)
+    tools::pskill(Sys.getpid(), tools::SIGINT)
+    for (i in 1:100) Sys.sleep(0.02)
+    "went on"
+  }, interrupt = function(e) "stopped")
+  expect_identical(fate, "stopped")
+  expect_equal(spent(b), 0.5)
 })
 
 test_that("Gaussian calls share a budget exactly: the sum of mu^2", {
@@ -165,12 +251,11 @@ test_that("any adaptive sequence stays within the filter, and remaining() always
       huge <- gaussian_event(discrete_gaussian_mu(epsilon, delta) * 1.01)
       expect_error(spend(b, huge), class = "dp_error_budget")
       for (k in kinds) {
-        copy <- privacy_budget(epsilon, delta)
-        copy$calls <- b$calls
+        copy <- ledger_with(epsilon, delta, b$calls)
         left <- remaining(copy)
         if (left > 0) call_with(copy, left, delta, k)
         expect_true(within_filter(copy$calls, epsilon, delta))
-        copy$calls <- b$calls
+        copy <- ledger_with(epsilon, delta, b$calls)
         if (remaining(copy, 0) > 0) call_with(copy, remaining(copy, 0), 0, "pure")
         expect_true(within_filter(copy$calls, epsilon, delta))
       }
@@ -201,16 +286,41 @@ test_that("without a ledger the allowance is the tightest calibration", {
   expect_null(ledger_charge(NULL, pure_event(1), 1, 0, ""))
 })
 
-test_that("a copy from a file may not spend, the original may", {
+test_that("a copy may not spend, the original may", {
   b <- privacy_budget(1, 1e-6)
   file <- tempfile(fileext = ".rds")
   on.exit(unlink(file))
   saveRDS(b, file)
-  copy <- readRDS(file)
-  expect_error(spend(copy, pure_event(0.1)), "copy", class = "dp_error_budget")
-  expect_error(ledger_allowance(copy, 0.1, 0, "pure"), "copy", class = "dp_error_budget")
+  for (copy in list(readRDS(file), unserialize(serialize(b, NULL)))) {
+    expect_error(spend(copy, pure_event(0.1)), "copy", class = "dp_error_budget")
+    expect_error(ledger_allowance(copy, 0.1, 0, "pure"), "copy", class = "dp_error_budget")
+    expect_error(dp_quantile(1:9, 0.5, 0.1, bound = c(0, 10), budget = copy), "copy",
+                 class = "dp_error_budget")
+    expect_error(copy$process <- Sys.getpid(), class = "dp_error_budget")
+    expect_output(print(copy), "may not spend")
+    expect_identical(spent(copy), 0)
+  }
   spend(b, pure_event(0.1))
   expect_equal(remaining(b, 0), 0.9)
+  expect_false(any(grepl("may not spend", capture.output(print(b)))))
+})
+
+test_that("a ledger cannot be changed by assignment", {
+  b <- privacy_budget(1, 1e-6)
+  spend(b, pure_event(0.1))
+  before <- list(spent(b), remaining(b), as.data.frame(b))
+  expect_error(b$epsilon <- 2, "cannot be changed", class = "dp_error_budget")
+  expect_error(b$delta <- 0.5, class = "dp_error_budget")
+  expect_error(b$calls <- list(), class = "dp_error_budget")
+  expect_error(b$calls[[1]] <- NULL, class = "dp_error_budget")
+  expect_error(b$calls[[1]]$total$epsilon <- 0, class = "dp_error_budget")
+  expect_error(b[["calls"]] <- list(), class = "dp_error_budget")
+  expect_error(b["calls"] <- list(), class = "dp_error_budget")
+  expect_error(b$new <- 1, class = "dp_error_budget")
+  expect_error(assign("epsilon", 2, envir = b), "locked")
+  expect_error(assign("other", 2, envir = b), "locked")
+  expect_error(rm("calls", envir = b), "cannot remove")
+  expect_identical(list(spent(b), remaining(b), as.data.frame(b)), before)
 })
 
 test_that("a forked child may not spend", {
@@ -238,7 +348,74 @@ test_that("print shows total, spent, remaining and the calls", {
   expect_match(out[1], "epsilon = 1, delta = 1e-06")
   expect_match(out[2], "Spent: +epsilon = 0.5")
   expect_match(out[3], "Remaining: +epsilon = 0.84")
-  expect_true(any(grepl("gaussian +0.5", out)))
+  expect_match(out, "one Gaussian release with a standard deviation of", all = FALSE)
+  expect_match(out, "gaussian +....-..-..T..:..:..Z +0.5", all = FALSE)
   expect_match(format(b), "spent 0.5")
+  expect_false(any(grepl("Gaussian release", capture.output(print(privacy_budget(1))))))
   expect_identical(as.data.frame(b)$releases, 7)
+})
+
+test_that("the Gaussian release that print() offers fits, and a larger one does not", {
+  histories <- list(
+    list(), list(gaussian_event(0.1)), list(pure_event(0.3)),
+    list(list(gaussian_event(0.1), exponential_event(0.1))), rep(list(pure_event(0.02)), 60)
+  )
+  for (history in histories) {
+    state <- function() {
+      b <- privacy_budget(1, 1e-6)
+      for (events in history) spend(b, events)
+      b
+    }
+    mu <- state_gaussian_mu(ledger_state(state()))
+    expect_gt(mu, 0)
+    expect_error(spend(state(), gaussian_event(mu)), NA)
+    expect_error(spend(state(), gaussian_event(mu * 1.001)), class = "dp_error_budget")
+  }
+  expect_identical(state_gaussian_mu(ledger_state(privacy_budget(1))), 0)
+})
+
+test_that("summary() is a table with what spent() said after each call", {
+  for (calls in list(c("pure", "gaussian", "mixed"), c("gaussian", "pure"), c("mixed", "mixed"))) {
+    b <- privacy_budget(1, 1e-6)
+    said <- numeric()
+    before <- Sys.time()
+    for (kind in calls) {
+      call_with(b, 0.2, if (kind == "pure") 0 else 1e-6, kind)
+      said <- c(said, spent(b))
+    }
+    s <- summary(b)
+    expect_s3_class(s, c("summary.dp_budget", "data.frame"), exact = TRUE)
+    expect_named(s, c("what", "when", "events", "epsilon", "delta", "cumulative"))
+    expect_identical(s$cumulative, said)
+    expect_identical(s$what, calls)
+    expect_identical(s$epsilon, rep(0.2, length(calls)))
+    expect_identical(attr(s$when, "tzone"), "UTC")
+    expect_true(all(s$when > before - 2 & s$when < Sys.time() + 1))
+  }
+  expect_identical(s$events, rep("gaussian x 1, exponential x 3", 2))
+  old <- options(width = 120)
+  on.exit(options(old))
+  out <- capture.output(print(s))
+  expect_match(out[1], "epsilon = 1, delta = 1e-06")
+  expect_match(out[3], paste0("mixed +[0-9-]+T[0-9:]+Z +gaussian x 1, exponential x 3 +",
+                              "0.2 +1e-06 +0[.][12]"))
+  expect_output(print(s[1, c("what", "cumulative")]), "mixed")
+  empty <- summary(privacy_budget(1))
+  expect_identical(nrow(empty), 0L)
+  expect_output(print(empty), "No calls")
+})
+
+test_that("plot() draws the spending against the budget", {
+  file <- tempfile(fileext = ".pdf")
+  grDevices::pdf(file)
+  on.exit({
+    grDevices::dev.off()
+    unlink(file)
+  })
+  b <- privacy_budget(1, 1e-6)
+  expect_identical(plot(b), data.frame(call = 0, epsilon = 0))
+  for (i in 1:3) call_with(b, 0.2, 1e-6, "gaussian")
+  expect_invisible(plot(b))
+  expect_identical(plot(b), data.frame(call = 0:3 + 0, epsilon = c(0, summary(b)$cumulative)))
+  expect_equal(graphics::par("usr")[4], 1.04)
 })
