@@ -94,7 +94,7 @@ gaussian_epsilon <- function(mu, delta) {
 }
 
 # Largest mu with gaussian_delta(mu, epsilon) <= delta, for a continuous Gaussian.
-gaussian_mu <- function(epsilon, delta) {
+gaussian_mu <- remember(function(epsilon, delta) {
   n <- max(length(epsilon), length(delta))
   epsilon <- rep_len(epsilon, n)
   delta <- rep_len(delta, n)
@@ -113,7 +113,7 @@ gaussian_mu <- function(epsilon, delta) {
   }
   mu[todo] <- bisect(excess, low, high)$lower * (1 - MARGIN)
   mu
-}
+})
 
 # The same for the package's own discrete Gaussian noise: every release is
 # calibrated with this one.
@@ -166,7 +166,7 @@ zcdp_epsilon <- function(rho, delta) {
 # Largest rho with zcdp_epsilon(rho, delta) <= epsilon. At the best order a,
 # rho = log(1 / (a delta)) / (a - 1)^2 and epsilon = (2a - 1) rho + log(1 - 1/a), which
 # falls in a; with a found, rho solves the equation of that order, exactly.
-zcdp_rho <- function(epsilon, delta) {
+zcdp_rho <- remember(function(epsilon, delta) {
   n <- max(length(epsilon), length(delta))
   epsilon <- rep_len(epsilon, n)
   delta <- rep_len(delta, n)
@@ -182,7 +182,7 @@ zcdp_rho <- function(epsilon, delta) {
   value <- (e - (l - log1p(a1)) / a1 - log_share(u)) / (1 + a1)
   rho[todo] <- pmax(value, 0) * (1 - MARGIN)
   rho
-}
+})
 
 # The mu for which every epsilon0-DP step is mu-GDP. Its trade-off curve lies above
 # that of randomised response, whose only kink is at level 1 / (1 + e^epsilon0); a

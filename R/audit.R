@@ -48,8 +48,8 @@
 #'   mechanism takes. They should differ in exactly one row (an element of a vector), which is
 #'   checked where it can be: another shape is an error, more than one row a warning of class
 #'   `dp_not_neighbours`. A list of parts with the same number of rows counts as one data set.
-#' @param ... Further arguments of `mechanism`. Those named like an argument below do not
-#'   reach it; wrap it in a function then.
+#' @param ... Further arguments of `mechanism`. Those named like an argument of `dp_audit()` (as
+#'   `mechanism =` of [dp_noisy_max()] is) do not reach it; wrap it in a function then.
 #' @param n Whole number, at least 50: runs on each data set.
 #' @param synthetic `TRUE` confirms that `x` and `x1` are made up. Without it nothing is run.
 #' @param level Confidence level of all bounds together, between 0.5 and 1.
@@ -104,7 +104,7 @@
 #' x <- c(-1, rep(0, 9))
 #' x1 <- c(1, rep(0, 9))
 #' sd <- calibrate_gaussian(epsilon = 4, delta = 1e-5, sensitivity = 0.2)
-#' claim <- event_gaussian(sensitivity = 0.2, scale = sd)
+#' claim <- privacy_compose(event_gaussian(sensitivity = 0.2, scale = sd), delta = 1e-5)
 #' dp_audit(noisy_mean, x, x1, sd = sd, synthetic = TRUE, claim = claim)
 #'
 #' # a bug: noise for half the sensitivity

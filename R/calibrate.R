@@ -1,7 +1,7 @@
 # A public numeric vector, each element within [lower, upper].
 check_numbers <- function(x, arg, lower, upper = Inf, open = TRUE) {
-  ok <- is.numeric(x) && length(x) > 0L && !anyNA(x) && all(is.finite(x)) && all(x <= upper) &&
-    all(if (open) x > lower else x >= lower)
+  ok <- !missing(x) && is.numeric(x) && length(x) > 0L && !anyNA(x) && all(is.finite(x)) &&
+    all(x <= upper) && all(if (open) x > lower else x >= lower)
   if (!ok) {
     dp_abort(sprintf("`%s` must be numbers %s, none missing.", arg,
                      describe_range(lower, upper, open, TRUE)))
@@ -94,7 +94,10 @@ check_below_one <- function(delta) {
 #' calibrate_gaussian(1, 1e-6, count = 100) # 10 times as much, not 100
 #' calibrate_gaussian(1, 1e-6, count = 100, calibration = "paper")
 #' calibrate_exponential(1, 1e-6, count = 100)
-#' calibrate_peeling(1, 1e-6, s = 10)
+#' b <- calibrate_peeling(1, 1e-6, s = 10)
+#' # the values come last, so the order counts
+#' privacy_compose(event_exponential(2 / b$selection, 10), event_gaussian(sqrt(10), b$values),
+#'                 delta = 1e-6, ordered = TRUE)
 #' @export
 calibrate_gaussian <- function(epsilon, delta, sensitivity = 1, count = 1,
                                calibration = c("tight", "paper")) {
@@ -129,8 +132,9 @@ calibrate_peeling <- function(epsilon, delta, s, sensitivity = 1,
                               calibration = c("tight", "paper"), constant = c("tao", "cai")) {
   epsilon <- check_epsilon(epsilon, allow_inf = FALSE)
   calibration <- check_choice(calibration, "calibration", c("tight", "paper"))
+  check_peel_constant(!missing(constant), calibration)
   constant <- check_choice(constant, "constant", c("tao", "cai"))
-  delta <- check_delta(delta, gaussian = calibration == "paper")
+  delta <- check_delta(delta)
   s <- check_count(s, "s")
   sensitivity <- check_number(sensitivity, "sensitivity", 0, open = TRUE)
   scale <- if (calibration == "paper") {
@@ -151,7 +155,7 @@ check_rounds <- function(count) {
   count
 }
 
-tight_exponential <- function(epsilon, delta, count) {
+tight_exponential <- remember(function(epsilon, delta, count) {
   sure <- max(
     epsilon / count, sqrt(8 * zcdp_rho(epsilon, delta) / count),
     2 * pure_epsilon(gaussian_mu(epsilon, delta) / sqrt(count))
@@ -162,19 +166,19 @@ tight_exponential <- function(epsilon, delta, count) {
   largest_cost(sure, delta, function(e) {
     total_delta(compose_events(exponential_event(e, count), ordered = TRUE), epsilon)
   })
-}
+})
 
 # Unit sensitivity, selections before values.
 peeling_events <- function(scale, s) {
   list(exponential_event(2 / scale, s), new_event("gaussian", sqrt(s) / scale))
 }
 
-tight_peeling <- function(epsilon, delta, s) {
+tight_peeling <- remember(function(epsilon, delta, s) {
   sure <- sqrt(zcdp_rho(epsilon, delta) / s)
   1 / largest_cost(sure, delta, function(inverse) {
     total_delta(compose_events(peeling_events(1 / inverse, s), ordered = TRUE), epsilon)
   })
-}
+})
 
 # The largest cost with f(cost) <= delta, f increasing, from one that is known to be allowed:
 # to a relative 1e-6, from below. False position on the logarithm of delta in turn with
@@ -261,7 +265,17 @@ paper_gaussian <- function(epsilon, delta, count) {
   sigma
 }
 
+# A constant without the calibration it belongs to would be ignored without a word.
+check_peel_constant <- function(given, calibration) {
+  if (given && calibration != "paper") {
+    dp_abort("`constant` belongs to `calibration = \"paper\"`; give both or neither.")
+  }
+}
+
 paper_peeling <- function(epsilon, delta, s, constant) {
+  if (delta == 0) {
+    dp_abort("`delta` must be above 0 with `calibration = \"paper\"`, e.g. delta = 1e-6.")
+  }
   log_delta <- log(1 / delta)
   most <- c(tao = 2, cai = 0.42)[[constant]] * log_delta
   paper_epsilon(epsilon, most, "beyond it no proof of the published scale is known.")

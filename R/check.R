@@ -21,7 +21,7 @@ is_number <- function(x) {
 
 # A public scalar within [lower, upper]; `open` leaves the lower end out.
 check_number <- function(x, arg, lower = -Inf, upper = Inf, open = FALSE, finite = TRUE) {
-  ok <- is_number(x) && x <= upper && (if (open) x > lower else x >= lower) &&
+  ok <- !missing(x) && is_number(x) && x <= upper && (if (open) x > lower else x >= lower) &&
     (!finite || is.finite(x))
   if (!ok) {
     dp_abort(sprintf(
@@ -32,7 +32,7 @@ check_number <- function(x, arg, lower = -Inf, upper = Inf, open = FALSE, finite
 }
 
 check_count <- function(x, arg, lower = 1, upper = .Machine$integer.max) {
-  if (!is_number(x) || x != round(x) || x < lower || x > upper) {
+  if (missing(x) || !is_number(x) || x != round(x) || x < lower || x > upper) {
     dp_abort(sprintf("`%s` must be one whole number between %.0f and %.0f.", arg, lower, upper))
   }
   as.numeric(x)
@@ -105,7 +105,7 @@ check_dots <- function(..., known = NULL) {
       paste0("`", named, "`", collapse = ", ")
     ))
   }
-  dp_abort("arguments after `epsilon` and `delta` must be given by name.")
+  dp_abort("further arguments must be given by name, for instance `control = `.")
 }
 
 # Names for a message: at most five.

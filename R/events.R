@@ -116,6 +116,7 @@ events_table <- function(events) {
 #'   the Gaussian noise, or the scale of the Laplace noise.
 #' @param epsilon0 A positive number: the cost of one release.
 #' @param count A whole number: how many such releases.
+#' @param what A name for the table of events.
 #' @return A `dp_privacy` object (see [privacy()]). A Gaussian event has no
 #'   single (epsilon, delta), so these two entries are missing; ask [epsilon_at()].
 #' @references
@@ -133,36 +134,43 @@ NULL
 
 #' @rdname events
 #' @export
-event_gaussian <- function(sensitivity, scale, count = 1) {
+event_gaussian <- function(sensitivity, scale, count = 1, what = "") {
   sensitivity <- check_number(sensitivity, "sensitivity", 0, open = TRUE)
   scale <- check_number(scale, "scale", 0, open = TRUE)
   count <- check_count(count, "count")
-  event <- new_event("gaussian", sensitivity / scale, count, sensitivity, scale)
+  event <- new_event("gaussian", sensitivity / scale, count, sensitivity, scale, check_what(what))
   new_privacy(NA_real_, NA_real_, event)
 }
 
 #' @rdname events
 #' @export
-event_laplace <- function(sensitivity, scale, count = 1) {
+event_laplace <- function(sensitivity, scale, count = 1, what = "") {
   sensitivity <- check_number(sensitivity, "sensitivity", 0, open = TRUE)
   scale <- check_number(scale, "scale", 0, open = TRUE)
   count <- check_count(count, "count")
-  event <- new_event("laplace", sensitivity / scale, count, sensitivity, scale)
+  event <- new_event("laplace", sensitivity / scale, count, sensitivity, scale, check_what(what))
   new_privacy(count * sensitivity / scale, 0, event)
 }
 
 #' @rdname events
 #' @export
-event_exponential <- function(epsilon0, count = 1) {
+event_exponential <- function(epsilon0, count = 1, what = "") {
   epsilon0 <- check_number(epsilon0, "epsilon0", 0, open = TRUE)
   count <- check_count(count, "count")
-  new_privacy(count * epsilon0, 0, exponential_event(epsilon0, count))
+  new_privacy(count * epsilon0, 0, exponential_event(epsilon0, count, what = check_what(what)))
 }
 
 #' @rdname events
 #' @export
-event_pure <- function(epsilon0, count = 1) {
+event_pure <- function(epsilon0, count = 1, what = "") {
   epsilon0 <- check_number(epsilon0, "epsilon0", 0, open = TRUE)
   count <- check_count(count, "count")
-  new_privacy(count * epsilon0, 0, pure_event(epsilon0, count))
+  new_privacy(count * epsilon0, 0, pure_event(epsilon0, count, what = check_what(what)))
+}
+
+check_what <- function(what) {
+  if (!is.character(what) || length(what) != 1L || is.na(what)) {
+    dp_abort("`what` must be one text.")
+  }
+  what
 }

@@ -5,7 +5,11 @@
 # The longest state of each ledger file that this session has seen, by id.
 seen_ledgers <- new.env(parent = emptyenv())
 
+# Their paths, each with its id.
+seen_paths <- new.env(parent = emptyenv())
+
 LOCK_WAIT <- 5 # seconds
+NOT_A_LEDGER <- "not a ledger"
 
 check_ledger_path <- function(path) {
   ok <- is.character(path) && length(path) == 1L && !is.na(path) && nzchar(path)
@@ -33,6 +37,12 @@ file_budget <- function(path, wanted) {
   if (file.exists(path)) {
     return(open_ledger(path, wanted))
   }
+  if (exists(path, envir = seen_paths, inherits = FALSE)) {
+    dp_abort(sprintf(paste(
+      "the ledger file %s was there before in this session and is gone: put it back, or count it",
+      "as spent and name another file."
+    ), path), "dp_error_budget")
+  }
   if (is.null(wanted$epsilon)) {
     dp_abort(sprintf(
       "there is no ledger at %s; give `epsilon` (and `delta`) to make one.", path
@@ -44,6 +54,7 @@ file_budget <- function(path, wanted) {
       id <- paste(format(.Call(C_chacha_block, NULL, 16)), collapse = "")
       header <- header_line(id, wanted$epsilon, wanted$delta %||% 0, Sys.time())
       write_ledger(path, header)
+      message("A new privacy budget was made in ", path)
     }
     open_ledger(path, wanted)
   })
@@ -74,12 +85,15 @@ seen_mark <- function(state) {
 # The verified content of a file, no less than what this session has seen of it.
 read_ledger <- function(path) {
   if (!file.exists(path)) {
-    dp_abort(sprintf("the ledger file %s is not there. Nothing was charged.", path),
-             "dp_error_budget")
+    dp_abort(sprintf(
+      "the ledger file %s is not there. Nothing was charged; put it back, or count it as spent.",
+      path
+    ), "dp_error_budget")
   }
   state <- tryCatch(
     suppressWarnings({
       bytes <- read_bytes(path)
+      if (!grepl("dpheavy|ledger", bytes$head)) unreadable(NOT_A_LEDGER)
       id <- regmatches(bytes$head, regexpr("(?<=id=)[0-9a-f]{32}", bytes$head, perl = TRUE))
       known <- if (length(id) == 1L) get0(id, envir = seen_ledgers, inherits = FALSE)
       ledger_of(bytes$all, known)
@@ -99,6 +113,10 @@ read_bytes <- function(path) {
 }
 
 abort_damaged <- function(path, why) {
+  if (identical(why, NOT_A_LEDGER)) {
+    dp_abort(sprintf("the file %s is not a privacy ledger; name another `path`.", path),
+             "dp_error_budget")
+  }
   dp_abort(sprintf(paste(
     "the ledger file %s is damaged or was changed (%s). Nothing was charged; put the latest",
     "whole file back, or count the budget as spent."
@@ -121,6 +139,7 @@ remember_ledger <- function(state, path) {
     }
   }
   assign(state$id, state, envir = seen_ledgers)
+  assign(path, state$id, envir = seen_paths)
   state
 }
 

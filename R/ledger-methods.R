@@ -109,8 +109,10 @@ print.dp_budget <- function(x, ...) {
   reason <- not_spendable(x)
   if (!is.null(reason)) cat("Note:      ", reason, "\n", sep = "")
   if (length(state$calls) > 0L) {
-    cat("Calls:\n")
-    print_calls(calls_table(state$calls))
+    more <- length(state$calls) - EVENT_ROWS
+    cat("Calls", if (more > 0L) sprintf(" (the last %d; summary() has all)", EVENT_ROWS), ":\n",
+        sep = "")
+    print_calls(calls_table(utils::tail(state$calls, EVENT_ROWS)))
   }
   invisible(x)
 }

@@ -30,6 +30,10 @@ live_ledgers <- new.env(parent = emptyenv())
 #' answer would break the guarantee. So spend pure epsilons first: a call with
 #' `delta = 0` after a Gaussian one costs more than its epsilon.
 #'
+#' The way of counting is also what a call is calibrated by. A call that finds a ledger spent on
+#' by others, or that needs noise of several kinds ([dp_peel()], [dp_mean()] of many columns), may
+#' add more noise than without a ledger, and [dp_mean()] may choose another noise or need more rows.
+#'
 #' A charge is kept: an error, an interrupt or a second try afterwards gives nothing back.
 #' `epsilon = Inf` cannot be charged. The guarantee holds for the data of one study: two
 #' ledgers spent on the same rows add up.
@@ -52,8 +56,8 @@ live_ledgers <- new.env(parent = emptyenv())
 #' @param delta A number, 0 <= delta < 1; in `remaining()` the delta of the call in
 #'   question, by default the budget's.
 #' @param path `NULL` for a ledger in memory, or the name of a file: it is made if it is not
-#'   there, else opened, and then `epsilon` and `delta`, where given, must be those of the
-#'   file.
+#'   there (a message says so), else opened, and then `epsilon` and `delta`, where given, must
+#'   be those of the file.
 #' @param budget A ledger made by `privacy_budget()`.
 #' @param x,object A ledger.
 #' @param ... Not used.
@@ -63,7 +67,9 @@ live_ledgers <- new.env(parent = emptyenv())
 #'   `remaining()`: the largest epsilon that one more call may ask for, with the given `delta`,
 #'   and be sure to be admitted, whatever noise it uses, for instance one more Gaussian fit such
 #'   as [dp_lm()]; calls are calibrated in the ledger's way of counting, so that
-#'   `epsilon = remaining(budget)` fits. It is 0 if nothing is left.
+#'   `epsilon = remaining(budget)` fits. It is 0 if nothing is left. Ask with the delta of the
+#'   call: after Gaussian calls `remaining(budget, delta = 0)`, for a call with `delta = 0`, is
+#'   smaller than `remaining(budget)`.
 #'
 #'   `spent()`: the smallest epsilon that a ledger with this delta would have needed for the calls
 #'   so far.
@@ -147,7 +153,7 @@ frozen_budget <- function() {
 `[<-.dp_budget` <- function(x, ..., value) frozen_budget()
 
 check_ledger <- function(budget) {
-  if (!inherits(budget, "dp_budget") || !is.environment(budget)) {
+  if (missing(budget) || !inherits(budget, "dp_budget") || !is.environment(budget)) {
     dp_abort("`budget` must be a ledger made by privacy_budget().")
   }
   invisible(budget)

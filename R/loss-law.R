@@ -76,7 +76,7 @@ split_steps <- function(steps, ordered) {
 
 # Work of a recursion in grid cells; more makes the bound tighter (its excess falls like
 # 1 / work), not more valid.
-RECURSION_WORK <- 1e7
+RECURSION_WORK <- 5e6
 
 # Step h of the grid, cells per selection and nodes; NULL if even a coarse grid is too
 # much work. The excess of the bound goes with h^2 and with the share that the selections have in
@@ -95,7 +95,7 @@ range_grid <- function(ranges, mu2, top, work, share = 1) {
   m <- ceiling(ranges$cost / h * (1 - 1e-12))
   from <- -ceiling(6 * spread / h)
   nodes <- ceiling((top + 6 * spread) / h) - from + 1
-  too_much <- nodes * sum(m * ranges$count) > 10 * max(work, RECURSION_WORK)
+  too_much <- nodes * sum(m * ranges$count) > 20 * max(work, RECURSION_WORK)
   if (too_much || max(m * h) > 700) {
     return(NULL)
   }
@@ -142,8 +142,8 @@ response_atoms <- function(epsilon0, count) {
 # functions, `atoms` of the rest. `top`: an epsilon at or above those of interest. NULL if
 # it is too much work.
 loss_law <- function(total, top, work = RECURSION_WORK) {
-  key <- paste(c(sprintf("%a", c(unlist(total$steps[-1L]), top, work)), total$steps$mechanism,
-                 total$ordered), collapse = " ")
+  key <- paste(c(number_key(unlist(total$steps[-1L]), total$rho, top, work, total$ordered),
+                 total$steps$mechanism), collapse = " ")
   law <- law_cache$get(key)
   if (is.null(law)) {
     law <- make_loss_law(total, top, work)
@@ -185,23 +185,5 @@ set_atoms_apart <- function(law) {
   law
 }
 
-# The last few laws, for a plan asks for the same ones again and again.
-law_cache <- local({
-  keys <- character()
-  laws <- list()
-  list(
-    get = function(key) {
-      at <- match(key, keys)
-      if (is.na(at)) NULL else laws[[at]]
-    },
-    set = function(key, law) {
-      keep <- utils::head(seq_along(keys), 31L)
-      keys <<- c(key, keys[keep])
-      laws <<- c(list(law), laws[keep])
-    },
-    clear = function() {
-      keys <<- character()
-      laws <<- list()
-    }
-  )
-})
+# A plan asks for the same laws again and again.
+law_cache <- new_cache(32L)

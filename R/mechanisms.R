@@ -179,8 +179,10 @@ release_vector <- function(value, law, key = NULL, exact = FALSE) {
 # ---- checks and the object -----------------------------------------------------
 
 # Public facts of x.
-check_vector <- function(x, arg) {
-  ok <- !missing(x) && (is.numeric(x) || is.logical(x)) && length(x) > 0L &&
+# `flat`: no matrix or array, whose shape a choice of entries could not keep.
+check_vector <- function(x, arg, flat = FALSE) {
+  ok <- !missing(x) && (is.null(dim(x)) || !flat) && (is.numeric(x) || is.logical(x)) &&
+    length(x) > 0L &&
     length(x) <= .Machine$integer.max && !inherits(x, c("factor", "integer64"))
   if (!ok) {
     dp_abort(sprintf("`%s` must be a numeric vector with at least one entry.", arg))

@@ -55,7 +55,7 @@ dp_noisy_max <- function(scores, sensitivity, epsilon, ...,
   check_dots(...)
   control <- check_control(control)
   mechanism <- check_choice(mechanism, "mechanism", c("exponential", "permute_and_flip"))
-  check_vector(scores, "scores")
+  check_vector(scores, "scores", flat = TRUE)
   sensitivity <- check_sensitivity(sensitivity)
   epsilon <- check_epsilon(epsilon)
   plan <- plan_noisy_max(sensitivity, epsilon, mechanism, budget)

@@ -12,7 +12,8 @@
 #' noisy maxima and values with Laplace noise of one scale, about 3.7 times that of the default
 #' for the choice and 5 times its standard deviation for the values.
 #'
-#' @param v Numeric vector with finite entries. Its length and names are public.
+#' @param v Numeric vector (or matrix, counted by columns) with finite entries. Its length,
+#'   dimensions and names are public.
 #' @param s Whole number: how many entries.
 #' @param sensitivity Positive number in the units of `v`: the most that any one entry can move if
 #'   one row of the data is replaced by any other, all entries at once and in either
@@ -73,6 +74,7 @@ dp_peel <- function(v, s, sensitivity, epsilon, delta, ..., calibration = c("tig
   control <- check_control(control)
   if (missing(calibration)) calibration <- control$calibration
   calibration <- check_choice(calibration, "calibration", c("tight", "paper"))
+  check_peel_constant(!missing(constant), calibration)
   constant <- check_choice(constant, "constant", c("tao", "cai"))
   check_vector(v, "v")
   s <- check_size(s, length(v))
@@ -153,7 +155,6 @@ tight_peel_scale <- function(s, epsilon, delta) {
 }
 
 paper_peel_scale <- function(s, epsilon, delta, constant, budget) {
-  check_delta(delta, gaussian = TRUE)
   if (!is.null(budget)) check_chargeable(budget, epsilon, "mixed")
   scale <- calibrate_peeling(epsilon, delta, s, 1, calibration = "paper", constant = constant)
   c(scale$selection, scale$values)

@@ -68,7 +68,7 @@ privacy.dp_fit <- function(x, ...) x$privacy
 
 #' @export
 privacy.default <- function(x, ...) {
-  dp_abort("privacy() needs a fit of this package or a dp_privacy object.")
+  dp_abort("a fit of this package or a dp_privacy object is needed.")
 }
 
 #' Read a guarantee at another delta or epsilon
@@ -178,10 +178,7 @@ delta_at <- function(p, epsilon, group = 1) {
 #' @export
 privacy_compose <- function(..., delta = NULL, ordered = FALSE) {
   ordered <- check_flag(ordered, "ordered")
-  parts <- lapply(unname(list(...)), privacy)
-  if (length(parts) == 0L) {
-    dp_abort("privacy_compose() needs at least one dp_privacy object or fit.")
-  }
+  parts <- compose_parts(list(...))
   text <- function(name) unique(vapply(parts, function(p) p[[name]], ""))
   if (length(text("neighbours")) > 1L) {
     dp_abort("guarantees for different neighbour relations cannot be composed.")
@@ -208,17 +205,41 @@ privacy_compose <- function(..., delta = NULL, ordered = FALSE) {
   )
 }
 
+compose_parts <- function(parts) {
+  if (length(parts) == 0L) {
+    dp_abort("privacy_compose() needs at least one dp_privacy object or fit.")
+  }
+  ok <- vapply(parts, inherits, NA, what = c("dp_privacy", "dp_fit"))
+  if (!all(ok)) {
+    name <- setdiff(names(parts)[!ok], c("", NA))
+    if (length(name) > 0L) {
+      dp_abort(sprintf("unknown argument of privacy_compose(): `%s`.", name[[1L]]))
+    }
+    dp_abort(paste(
+      "privacy_compose() takes dp_privacy objects and fits, one by one; for a list of them use",
+      "do.call(privacy_compose, list)."
+    ))
+  }
+  lapply(unname(parts), privacy)
+}
+
 composed_epsilon <- function(events, epsilon, deltas, delta, ordered) {
   if (Inf %in% epsilon) {
     return(Inf)
   }
   total <- total_epsilon(compose_events(events, ordered), delta)
   basic <- if (!anyNA(epsilon) && sum(deltas) <= delta) sum(epsilon) else Inf
+  if (min(total, basic) == Inf) {
+    dp_abort("with Gaussian noise no epsilon holds at `delta` = 0; give a `delta`.")
+  }
   min(total, basic)
 }
 
 #' @export
 c.dp_privacy <- function(...) privacy_compose(...)
+
+#' @export
+c.dp_fit <- function(...) privacy_compose(...)
 
 #' @export
 as.data.frame.dp_privacy <- function(x, ...) {
@@ -236,7 +257,11 @@ format.dp_privacy <- function(x, ...) {
     return("NOT PRIVATE: epsilon = Inf, no noise was added")
   }
   if (is.na(x$epsilon)) {
-    return("differential privacy at the (epsilon, delta) that epsilon_at(p, delta) gives")
+    shown <- 1e-6
+    return(sprintf(
+      "(epsilon, delta) = (%s, %s) differential privacy; epsilon_at() gives other points",
+      format_number(epsilon_at(x, shown)), format_number(shown)
+    ))
   }
   sprintf(
     "(epsilon, delta) = (%s, %s) differential privacy%s", format_number(x$epsilon),
@@ -260,6 +285,8 @@ print.dp_privacy <- function(x, ...) {
   invisible(x)
 }
 
+EVENT_ROWS <- 30L
+
 print_events <- function(x) {
   if (length(x$events) == 0L) {
     cat("No privacy events\n")
@@ -272,7 +299,9 @@ print_events <- function(x) {
     table[[name]] <- vapply(table[[name]], function(v) if (is.na(v)) "-" else format_number(v), "")
   }
   cat("Events:\n")
-  print(table, row.names = FALSE, right = FALSE)
+  print(utils::head(table, EVENT_ROWS), row.names = FALSE, right = FALSE)
+  more <- nrow(table) - EVENT_ROWS
+  if (more > 0L) cat(sprintf("... and %d more: as.data.frame() shows them all\n", more))
 }
 
 #' @export

@@ -14,7 +14,9 @@
 #'   tighter.
 #' @param ... Not used; a misspelt argument is an error.
 #' @param bound Public `c(lower, upper)`, or `NULL` for all finite doubles. A bound improves
-#'   extreme quantiles.
+#'   extreme quantiles, but not towards zero if it reaches zero: there are as many doubles between
+#'   1e-300 and 1 as beyond 1, so give a lower bound above 0 where values are positive. For
+#'   integer and logical `x` the answer is rounded to whole numbers; logical `x` lies in [0, 1].
 #' @param na.rm `FALSE` refuses missing values (for the data holder's eyes only); `TRUE`
 #'   leaves them out, and the rank is a share of the values that are there.
 #' @param budget A ledger made by [privacy_budget()], charged before values are read.
@@ -47,16 +49,22 @@ dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm =
   probs <- check_probs(probs)
   schema <- mean_schema(x)
   if (schema$d != 1L) dp_abort("`x` must be one vector; call dp_quantile() for each column.")
-  bound <- check_bound(bound, schema) %||% matrix(c(-Inf, Inf), 1L)
+  whole <- is.integer(x) || is.logical(x)
+  bound <- check_bound(bound, schema) %||%
+    matrix(if (is.logical(x)) c(0, 1) else c(-Inf, Inf), 1L)
   plan <- plan_quantile(length(probs), epsilon, delta, budget)
   warn_large_delta(delta, schema$n)
-  if (any(is.infinite(bound))) warn_extreme_quantiles(probs, plan$c, schema$n)
+  if (is.infinite(bound[[1L]]) || !whole && bound[[1L]] <= 0 && bound[[2L]] >= 0) {
+    warn_extreme_quantiles(probs, plan$c, schema$n)
+  }
   check_complete(x, na.rm)
   ledger_charge(budget, plan$events, epsilon, delta, "dp_quantile")
   values <- drop(mean_values(x, schema))
   found <- release_quantiles(
     values, probs, plan$c, bound[[1L]], bound[[2L]], release_key(control)
   )
+  # between whole numbers a draw is even on the log scale: closer to zero than to them
+  if (whole) found <- round(found)
   found[order(probs)] <- sort(found)
   names(found) <- paste0(format(100 * probs, trim = TRUE, digits = 7L), "%")
   new_dp_fit(
@@ -73,7 +81,7 @@ warn_extreme_quantiles <- function(probs, c, n) {
   if (any(reach < 60)) {
     dp_warn(sprintf(paste(
       "n = %.0f is small for %s at this `epsilon`: the answer may lie anywhere beyond the data.",
-      "Give `bound`, or a larger `epsilon`."
+      "Give `bound` (above zero, if all values are), or a larger `epsilon`."
     ), n, paste0("probs = ", format(probs[which.min(reach)]))), "dp_small_n")
   }
 }

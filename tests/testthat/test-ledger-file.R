@@ -1,7 +1,10 @@
 new_path <- function() tempfile("study-", fileext = ".ledger")
 
 # What a later session would know: nothing.
-forget <- function() rm(list = ls(seen_ledgers), envir = seen_ledgers)
+forget <- function() {
+  rm(list = ls(seen_ledgers), envir = seen_ledgers)
+  rm(list = ls(seen_paths, all.names = TRUE), envir = seen_paths)
+}
 
 spend <- function(b, epsilon, what = "test", events = pure_event(epsilon)) {
   ledger_charge(b, events, epsilon, b$delta, what)
@@ -235,7 +238,9 @@ test_that("an older copy is refused by a session, a budget or a saved budget tha
   refused(copy, privacy_budget(path = copy))
   unlink(path)
   expect_error(spend(b, 0.1), "not there", class = "dp_error_budget")
-  fresh <- privacy_budget(1, path = path)
+  expect_error(privacy_budget(1, path = path), "is gone", class = "dp_error_budget")
+  forget()
+  expect_message(fresh <- privacy_budget(1, path = path), "new privacy budget")
   expect_error(spend(b, 0.1), "not the one seen", class = "dp_error_budget")
   spend(fresh, 1)
   unlink(copy)

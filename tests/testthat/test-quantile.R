@@ -47,6 +47,25 @@ test_that("with na.rm the rank is a share of what is there", {
   expect_identical(nobs(dp_quantile(x, 0.5, 1, na.rm = TRUE)), 600L)
 })
 
+test_that("quantiles of whole numbers are whole", {
+  set.seed(5)
+  control <- dp_control(rng = "R")
+  logical <- dp_quantile(big$y > 2, c(0.01, 0.5), 0.5, control = control)
+  expect_true(all(coef(logical) %in% c(0, 1)))
+  count <- dp_quantile(rep(0:3, c(90, 5, 4, 1) * 40L), c(0.3, 0.92), 0.5, control = control)
+  expect_true(all(coef(count) == round(coef(count))))
+})
+
+test_that("a bound that reaches zero does not silence the warning", {
+  x <- rexp(500)
+  warned <- function(bound, probs) {
+    expect_warning(dp_quantile(x, probs, 1, bound = bound), "above zero", class = "dp_small_n")
+  }
+  warned(c(0, 300), 0.001)
+  warned(c(-1, 300), 0.001)
+  expect_silent(dp_quantile(x, 0.001, 1, bound = c(0.1, 300)))
+})
+
 test_that("the events spend epsilon, by the sum or better", {
   for (e in c(0.5, 4)) {
     p <- privacy(dp_quantile(big$y, c(0.1, 0.5, 0.9), e))
@@ -57,8 +76,8 @@ test_that("the events spend epsilon, by the sum or better", {
   }
   many <- privacy(dp_quantile(big$y, seq(0.01, 0.99, by = 0.01), 1, 1e-6))
   expect_gt(as.data.frame(many)$cost, 2 / 99)
-  expect_lte(events_epsilon(many$events, 1e-6), 1 + 1e-9)
-  expect_gte(events_epsilon(many$events, 1e-6), 0.9)
+  expect_lte(delta_at(many, 1 - 1e-12), 1e-6)
+  expect_gt(events_delta(many$events, 1), 0.99e-6)
   one <- privacy(dp_quantile(big$y, 0.5, 1, 1e-6))
   expect_equal(as.data.frame(one)$cost, 1)
 })
