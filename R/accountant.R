@@ -267,11 +267,11 @@ delta_bounds <- function(total, epsilon) {
 }
 
 total_epsilon <- function(total, delta) {
-  if (total$gdp == 0) {
-    return(0)
-  }
   if (delta == 0) {
     return(total$epsilon)
+  }
+  if (total$gdp == 0) {
+    return(0)
   }
   if (total$only_gaussian) {
     return(gaussian_epsilon(sqrt(total$mu2), delta) + total$slack)

@@ -13,6 +13,9 @@
 # Tail of the sum that is left out: e^-30.
 CONTOUR_TAIL <- 30
 
+# Longest Fourier sum.
+CONTOUR_MOST <- 2^20
+
 # log M(z) = cost z + log of this factor, z real or complex; for a Gaussian without cost z.
 mgf_factor <- function(mechanism, cost, z) {
   q <- exp(-cost * (2 * z + 1))
@@ -85,7 +88,16 @@ density_log_mgf <- function(law, z) {
   ratio <- (1 - q) / ((2 * z + 1) * (1 + q))
   pure <- law
   pure$other <- some_steps(law$other, !laplace)
-  smooth_log_mgf(pure, z) + count * (cost * z + log((1 + q) / 2)) + log((1 + ratio)^count - 1)
+  smooth_log_mgf(pure, z) + count * (cost * z + log((1 + q) / 2)) + log_power_less_one(ratio, count)
+}
+
+# log((1 + r)^T - 1), also where the power overflows.
+log_power_less_one <- function(r, power) {
+  log_power <- power * log(1 + r)
+  large <- Re(log_power) > 30
+  value <- log_power
+  value[!large] <- log((1 + r[!large])^power - 1)
+  value
 }
 
 # c > 0 where M(c) e^(-c epsilon) / (c (c + 1)) is least; its logarithm is convex in c.
@@ -132,12 +144,15 @@ contour_period <- function(law, c, log_m, epsilon) {
 }
 
 # The nodes of the sum and log(M(z) / (z (z + 1))) there, for a given c and epsilon up to
-# about the given one.
+# about the given one; NULL if that is too much work.
 contour_nodes <- function(law, c, epsilon) {
   period <- contour_period(law, c, real_log_mgf(law, c), epsilon)
   size <- 1
   if (length(law$atoms$x) > 1L && !law$apart) {
     size <- 2^ceiling(log2(max(period / law$atoms$h, length(law$atoms$x))))
+    if (size > CONTOUR_MOST) {
+      return(NULL)
+    }
     period <- law$atoms$h * size
   }
   step <- 2 * pi / period
@@ -162,7 +177,8 @@ contour_delta <- function(nodes, epsilon) {
   sum <- sum(nodes$weight * Re(exp(nodes$value - nodes$z * epsilon)))
   atoms <- nodes$law$atoms
   apart <- if (nodes$law$apart) sum(atoms$mass * pmax(-expm1(epsilon - atoms$x), 0)) else atoms$rest
-  min(1, (max(sum, 0) + apart) * (1 + 1e-9) + exp(nodes$error - nodes$c * epsilon))
+  value <- (max(sum, 0) + apart) * (1 + 1e-9) + exp(nodes$error - nodes$c * epsilon)
+  if (is.finite(value)) min(1, value) else 1
 }
 
 # Average of the atoms' hockey sticks over a Gaussian loss.
@@ -171,6 +187,9 @@ atoms_delta <- function(law, epsilon) {
   stick <- if (law$mu2 > 0) gaussian_delta(sqrt(law$mu2), x) else pmax(-expm1(x), 0)
   min(1, sum(law$atoms$mass * stick) * (1 + 1e-9) + law$atoms$rest)
 }
+
+# Selections so costly that V is 1 on the whole grid.
+is_swamped <- function(law) !law$apart && sum(law$atoms$mass) == 0
 
 # Bounds from a law for `total`; 1 or Inf where it is too much work or cannot help.
 numerical_delta <- function(total, epsilon, work = RECURSION_WORK) {
@@ -182,7 +201,11 @@ numerical_delta <- function(total, epsilon, work = RECURSION_WORK) {
   if (length(law$other$cost) == 0L) {
     return(atoms_delta(law, epsilon))
   }
-  contour_delta(contour_nodes(law, saddle_at_epsilon(law, epsilon), epsilon), epsilon)
+  if (is_swamped(law)) {
+    return(min(1, law$atoms$rest))
+  }
+  nodes <- contour_nodes(law, saddle_at_epsilon(law, epsilon), epsilon)
+  if (is.null(nodes)) 1 else contour_delta(nodes, epsilon)
 }
 
 # `upper`: a proved epsilon at this delta.
@@ -193,7 +216,10 @@ numerical_epsilon <- function(total, delta, upper, work = RECURSION_WORK) {
   }
   curve <- function(epsilon) atoms_delta(law, epsilon)
   if (length(law$other$cost) > 0L) {
-    nodes <- contour_nodes(law, saddle_at_delta(law, delta), upper)
+    nodes <- if (!is_swamped(law)) contour_nodes(law, saddle_at_delta(law, delta), upper)
+    if (is.null(nodes)) {
+      return(Inf)
+    }
     curve <- function(epsilon) contour_delta(nodes, epsilon)
   }
   if (curve(upper) > delta) Inf else smallest_epsilon(curve, delta, upper) + total$slack

@@ -17,6 +17,9 @@ check_ledger_path <- function(path) {
     dp_abort("`path` must be the name of one file, e.g. path = \"study.ledger\".")
   }
   path <- path.expand(path)
+  if (!Sys.readlink(path) %in% c("", NA) && !file.exists(path)) {
+    dp_abort("`path` is a link to a file that is not there; name the file itself.")
+  }
   if (dir.exists(path)) {
     dp_abort("`path` must be the name of a file; it names a folder.")
   }

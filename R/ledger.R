@@ -16,7 +16,7 @@ live_ledgers <- new.env(parent = emptyenv())
 #' All calls charged to one ledger are together (epsilon, delta)-differentially
 #' private, even if each call's epsilon, delta and method were chosen after seeing the earlier
 #' answers (a privacy filter). With `delta = 0` the epsilons add up (to at most
-#' epsilon (1 + 1e-12), for rounding). With `delta > 0` the first call decides how
+#' epsilon (1 + 2e-12), for rounding). With `delta > 0` the first call decides how
 #' costs are counted:
 #' * it has only Gaussian noise: by the sum of mu^2, for Gaussian noise exactly; later selections
 #'   and Laplace releases are expressed in mu;
@@ -39,7 +39,8 @@ live_ledgers <- new.env(parent = emptyenv())
 #' ledgers spent on the same rows add up.
 #'
 #' A ledger in memory can be spent only by the R process that made it: a copy made by a
-#' fork or read by [readRDS()] is refused. It cannot be changed by assignment.
+#' fork or read by [readRDS()] is refused. Changing it by `$<-` is refused, too: against accidents,
+#' not against an owner who means to cheat.
 #'
 #' A ledger in a file is the text at `path`; the object only points to it, so a fork, another
 #' process or a later session may go on spending it. While one process
@@ -47,9 +48,9 @@ live_ledgers <- new.env(parent = emptyenv())
 #' both spend the last of it. Digests chain the lines: a file that was cut short, edited or
 #' reordered is refused and nothing is spent. This guards against accidents and shows changes made
 #' by someone who does not compute the digests anew. It is no protection against an owner
-#' who puts an older copy back or spends a copy elsewhere; but an R session, or a
-#' saved object, that has seen a later state refuses an earlier one. Keep the file on a
-#' local disk: the lock relies on the file system making a folder in one step.
+#' who puts an older copy back or spends a copy elsewhere (a hard link is a copy, too); but an
+#' R session, or a saved object, that has seen a later state refuses an earlier one. Keep the
+#' file on a local disk: the lock relies on the file system making a folder in one step.
 #'
 #' @param epsilon A positive finite number. May be left out if `path` names an
 #'   existing ledger.
@@ -219,11 +220,19 @@ ledger_charge <- function(budget, events, epsilon, delta, what) {
   if (is_file_budget(budget)) {
     charge_file(budget, call)
   } else {
-    state <- ledger_state(budget)
-    check_admitted(state, call)
-    assign("calls", c(state$calls, list(call)), envir = budget)
+    charge_memory(budget, call)
   }
   invisible(budget)
+}
+
+# Again if some other code has charged the same ledger meanwhile.
+charge_memory <- function(budget, call) {
+  repeat {
+    state <- ledger_state(budget)
+    check_admitted(state, call)
+    if (length(state$calls) == length(budget$calls)) break
+  }
+  assign("calls", c(state$calls, list(call)), envir = budget)
 }
 
 check_admitted <- function(state, call) {

@@ -50,9 +50,20 @@ gaussian_part <- function(steps) {
   sum((steps$count * steps$cost^2)[steps$mechanism == "gaussian"])
 }
 
+# Selections that hardly cost anything beside the rest would need a very fine grid.
+small_ranges_as_gaussian <- function(steps, rho) {
+  range <- steps$mechanism == "exponential"
+  if (any(range) && sum((steps$count * steps$cost^2)[range]) / 8 < 1e-3 * rho) {
+    steps$cost[range] <- bounded_range_mu(steps$cost[range])
+    steps$mechanism[range] <- "gaussian"
+  }
+  steps
+}
+
 # Selections in the order of the recursion; `mu2` of the Gaussians that enter it first; the
 # rest as `mu2_before` and steps.
-split_steps <- function(steps, ordered) {
+split_steps <- function(steps, ordered, rho) {
+  steps <- small_ranges_as_gaussian(steps, rho)
   range <- which(steps$mechanism == "exponential")
   other <- some_steps(steps, steps$mechanism %in% c("laplace", "pure"))
   all_gaussian <- gaussian_part(steps)
@@ -153,7 +164,7 @@ loss_law <- function(total, top, work = RECURSION_WORK) {
 }
 
 make_loss_law <- function(total, top, work) {
-  part <- split_steps(total$steps, total$ordered)
+  part <- split_steps(total$steps, total$ordered, total$rho)
   other <- part$other
   law <- list(mu2 = part$mu2_before, other = other, atoms = no_atoms, rho = total$rho,
               apart = FALSE)

@@ -190,11 +190,9 @@ privacy_compose <- function(..., delta = NULL, ordered = FALSE) {
   if (!is.na(delta) && delta >= 1) {
     dp_abort("the deltas add up to 1 or more: nothing is guaranteed; give smaller ones.")
   }
-  if (sum(vapply(parts, function(p) length(p$events) > 0L, NA)) > 1L) {
-    ordered <- ordered && all(vapply(parts, function(p) p$ordered, NA))
-  } else {
-    ordered <- TRUE
-  }
+  # a part that was composed in any order stays so, alone too
+  several <- sum(vapply(parts, function(p) length(p$events) > 0L, NA)) > 1L
+  ordered <- (ordered || !several) && all(vapply(parts, function(p) p$ordered, NA))
   total <- if (is.na(delta)) NA_real_ else composed_epsilon(events, epsilon, deltas, delta, ordered)
   calibration <- text("calibration")
   new_privacy(

@@ -39,7 +39,12 @@ test_that("the order of releases counts only where it is known", {
   expect_lt(fixed$epsilon, free$epsilon)
   expect_true(fixed$ordered)
   expect_false(free$ordered)
-  # what was free stays free
+  # what was free stays free, and composing again changes nothing
+  expect_false(c(free)$ordered)
+  expect_equal(c(free), free)
+  expect_equal(c(c(free)), c(free))
+  two <- privacy_compose(event_exponential(1, 3), event_exponential(2, 3), delta = 1e-3)
+  expect_equal(c(two, delta = 1e-3), two)
   expect_false(privacy_compose(free, value, delta = 1e-6, ordered = TRUE)$ordered)
   expect_error(privacy_compose(choice, ordered = NA), "ordered", class = "dp_error_input")
 })

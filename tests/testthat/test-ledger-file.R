@@ -478,3 +478,11 @@ test_that("a damaged file prints its name and the cause, whatever is in it", {
   zero <- header_line(strrep("a", 32), 0, 0, Sys.time())
   expect_error(ledger_of(charToRaw(ledger_text(zero))), "epsilon")
 })
+
+test_that("a link to a file that is not there is refused", {
+  skip_on_os("windows")
+  link <- new_path()
+  file.symlink(new_path(), link)
+  expect_error(privacy_budget(1, path = link), "link", class = "dp_error_input")
+  unlink(link)
+})

@@ -148,3 +148,28 @@ test_that("extreme arguments give a bound, not an error", {
     expect_lte(epsilon, zcdp_epsilon(total$rho, delta))
   }
 })
+
+test_that("many Laplace releases do not overflow, and a Gaussian more costs more", {
+  many <- one(laplace(3, 2000))
+  expect_silent(epsilon <- total_epsilon(many, 1e-6))
+  expect_lt(epsilon, 4420)
+  expect_gte(total_epsilon(one(laplace(3, 2000), gaussian(1 / 3)), 1e-6), epsilon * (1 - 1e-4))
+  # sums of unit-rate losses are about normal: mean and variance from the moments
+  expect_lt(total_delta(one(laplace(1, 3000)), 2000), 1e-6)
+})
+
+test_that("selections that swamp or hardly touch the rest give a bound, quickly", {
+  expect_equal(numerical_delta(one(exponential_event(10, 100), laplace(1e-3)), 1), 1)
+  expect_equal(delta_at(c(event_exponential(10, 100), event_laplace(1, 1000)), 1), 1)
+  tiny <- one(exponential_event(1e-6), laplace(10))
+  expect_lte(total_delta(tiny, 5), total_delta(one(laplace(10), gaussian(1e-6)), 5) * (1 + 1e-6))
+  several <- one(pure_event(2.2e-4, 10), pure_event(1.6e-2, 4), pure_event(5.8, 4),
+                 exponential_event(1.7e-6, 5))
+  expect_gte(total_delta(several, 5.575), total_delta(one(pure_event(5.8, 4)), 5.575) * (1 - 1e-6))
+  # a Fourier sum that would be too long
+  fine <- list(mu2 = 0, other = list(mechanism = "laplace", cost = 10, count = 1), rho = 50,
+               atoms = list(x = 1e-7 * 1:3, mass = rep(1 / 3, 3), rest = 0, h = 1e-7),
+               apart = FALSE)
+  expect_null(contour_nodes(fine, 1, 5))
+})
+
