@@ -1,8 +1,10 @@
 #' dpheavy: statistics under differential privacy for heavy-tailed data
 #'
-#' Means, quantiles and linear regression with a proved (epsilon, delta)
-#' guarantee, without a bound on the data. Start with [dp_mean()], [dp_lm()] and
-#' [privacy()].
+#' Means, quantiles, linear and logistic regression with a proved (epsilon, delta)
+#' guarantee, without a bound on the data. Start with [dp_mean()], [dp_lm()], [dp_glm()] and
+#' [privacy()]. For a statistic of your own: [dp_gaussian()], [dp_laplace()], [dp_noisy_max()],
+#' [dp_peel()]; for planning: [calibrate_gaussian()], [epsilon_at()], [privacy_profile()]; to see
+#' whether a mechanism keeps what it promises: [dp_audit()].
 #'
 #' # Privacy
 #'

@@ -28,6 +28,10 @@ NULL
 predict.dp_lm <- function(object, newdata, type = c("response", "link"), ...) {
   check_dots(...)
   type <- check_choice(type, "type", c("response", "link"))
+  linear_predictor(object, newdata)
+}
+
+linear_predictor <- function(object, newdata) {
   if (missing(newdata) || is.null(newdata)) {
     dp_abort("`newdata` is needed: a private fit holds no data to predict for.")
   }
@@ -41,12 +45,16 @@ predict.dp_lm <- function(object, newdata, type = c("response", "link"), ...) {
 #' @rdname dp_lm_methods
 #' @export
 print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat("Private linear regression\n")
+  cat(regression_title(x), "\n", sep = "")
   if (!is.null(x$schema$formula)) cat(deparse(x$schema$formula, width.cutoff = 90L), sep = "\n")
   print_stamp(x$privacy)
   cat("\nCoefficients:\n")
   print(format(x$coefficients, digits = digits), quote = FALSE)
   invisible(x)
+}
+
+regression_title <- function(x) {
+  if (identical(x$loss, "logistic")) "Private logistic regression" else "Private linear regression"
 }
 
 #' @rdname dp_lm_methods
@@ -63,7 +71,8 @@ summary.dp_lm <- function(object, ...) {
         Estimate = object$coefficients, Scale = scale,
         `Per scale` = object$coefficients * scale / object$scale[[p + 1L]]
       ),
-      response_scale = object$scale[[p + 1L]], bound = object$bound, sd = object$sd
+      loss = object$loss, response_scale = object$scale[[p + 1L]], bound = object$bound,
+      sd = object$sd
     ),
     class = "summary.dp_lm"
   )
@@ -71,19 +80,24 @@ summary.dp_lm <- function(object, ...) {
 
 #' @export
 print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat("Private linear regression\n")
+  cat(regression_title(x), "\n", sep = "")
   if (!is.null(x$formula)) cat(deparse(x$formula, width.cutoff = 90L), sep = "\n")
   print_stamp(x$privacy)
   cat(sprintf("Rows: %.0f (public)\n\n", x$n))
   print(x$coefficients, digits = digits, na.print = "")
-  cat(
-    "\nScale: of the column, found privately or public. Per scale: change of the response,\n",
-    "in units of its own scale (", format(x$response_scale, digits = digits),
-    "), for one scale of the column.\n", sep = ""
-  )
+  logistic <- identical(x$loss, "logistic")
+  change <- if (logistic) {
+    "change of the log-odds\n"
+  } else {
+    paste0("change of the response,\nin units of its own scale (",
+           format(x$response_scale, digits = digits), "), ")
+  }
+  cat("\nScale: of the column, found privately or public. Per scale: ", change,
+      "for one scale of the column.\n", sep = "")
   if (any(is.finite(x$bound))) {
     cat(sprintf(
-      "Last stage: gradients clipped at %s, noise sd per mean gradient %s (standardised units).\n",
+      "Last stage: %s clipped at %s, noise sd per mean gradient %s (standardised units).\n",
+      if (logistic) "covariates" else "gradients",
       format(x$bound[[length(x$bound)]], digits = 3), format(x$sd[[length(x$sd)]], digits = 3)
     ))
   }
@@ -103,10 +117,12 @@ plot.dp_lm <- function(x, ...) {
   names(value) <- rownames(table)[shown]
   if (length(value) == 0L) value <- x$coefficients
   largest <- sort(utils::head(order(-abs(value)), PLOT_ROWS))
-  title <- "Private linear regression"
+  title <- regression_title(x)
   if (length(value) > PLOT_ROWS) title <- sprintf("%s: the %d largest", title, PLOT_ROWS)
   title <- stamped(title, x$privacy)
-  draw_dots(rev(value[largest]), title, "change of the response per scale of the column", ...)
+  what <- if (identical(x$loss, "logistic")) "log-odds" else "response"
+  label <- sprintf("change of the %s per scale of the column", what)
+  draw_dots(rev(value[largest]), title, label, ...)
   graphics::abline(v = 0, col = "grey50", lty = 2)
   invisible(x)
 }

@@ -77,31 +77,39 @@ lm_sensible_n <- function(k, tuned, mu) {
 
 # The events of a plan, for the ledger: fixed before any value is read.
 lm_events <- function(plan, tuned, n) {
-  event <- function(what, cost, count = 1, sensitivity, scale = sensitivity / cost) {
-    gaussian_event(cost, count, sensitivity, scale, what)
-  }
-  counts <- function(what, name, sensitivity, parts = 1) {
-    if (plan$share[[name]] > 0) {
-      event(what, stage_cost(plan, name, parts), parts, sensitivity)
-    }
-  }
   columns <- sqrt(2 * tuned)
-  descent <- lapply(seq_along(plan$steps), function(i) {
-    count <- plan$steps[[i]]
-    mu <- plan$stage_mu[[i]] / sqrt(count)
-    event(sprintf("gradient in C/n, stage %d", i), mu, count, 2)
-  })
   Filter(Negate(is.null), c(
     list(
-      counts("pair differences, counts", "pairs", columns),
-      counts("exponents, counts", "exponents", columns),
-      counts("location, counts", "location", columns),
-      counts("row norms, counts", "norms", sqrt(2)),
-      event("second moments in c^2/n", stage_cost(plan, "moments"), 1, sqrt(2)),
-      counts("gradient sizes, counts", "clip", sqrt(2), 4)
+      counts_event(plan, "pair differences, counts", "pairs", columns),
+      counts_event(plan, "exponents, counts", "exponents", columns),
+      counts_event(plan, "location, counts", "location", columns),
+      counts_event(plan, "row norms, counts", "norms", sqrt(2)),
+      moments_event(plan),
+      counts_event(plan, "gradient sizes, counts", "clip", sqrt(2), 4)
     ),
-    descent
+    lapply(seq_along(plan$steps), function(i) gradient_event(plan, i))
   ))
+}
+
+scaled_event <- function(what, cost, count, sensitivity) {
+  gaussian_event(cost, count, sensitivity, sensitivity / cost, what)
+}
+
+# Nothing where the stage has no share.
+counts_event <- function(plan, what, name, sensitivity, parts = 1) {
+  if (plan$share[[name]] > 0) {
+    scaled_event(what, stage_cost(plan, name, parts), parts, sensitivity)
+  }
+}
+
+moments_event <- function(plan) {
+  scaled_event("second moments in c^2/n", stage_cost(plan, "moments"), 1, sqrt(2))
+}
+
+gradient_event <- function(plan, stage) {
+  count <- plan$steps[[stage]]
+  mu <- plan$stage_mu[[stage]] / sqrt(count)
+  scaled_event(sprintf("gradient in C/n, stage %d", stage), mu, count, 2)
 }
 
 # Refuses, before anything is spent, an epsilon that leaves no room on the grids.

@@ -187,11 +187,11 @@ run_lm <- function(schema, spec, scale, na.action) {
 }
 
 # The noiseless mode is the same solver with full steps.
-finish_plan <- function(plan) {
+finish_plan <- function(plan, eta = 1, steps = 24) {
   plan$kind <- if (plan$private) "gaussian" else "none"
   if (!plan$private) {
-    plan$eta <- 1
-    plan$steps <- 24
+    plan$eta <- eta
+    plan$steps <- steps
     plan$stage_mu <- Inf
   }
   plan

@@ -14,8 +14,20 @@ static void clipped_multiplier(const double *psi, const double *norm, double bou
   }
 }
 
+static void covariate_multiplier(const double *psi, const double *norm, double bound,
+                                 double *out) {
+  for (size_t i = 0; i < DPH_BLOCK; i++) {
+    const double size = norm[i] > 1e-100 ? norm[i] : 1e-100;
+    const double share = size > bound ? bound / size : 1.0;
+    double m = psi[i] < 1.0 ? psi[i] : 1.0; /* NaN becomes 1; undone below */
+    m = m > -1.0 ? m : -1.0;
+    out[i] = psi[i] == psi[i] ? m * share : 0.0;
+  }
+}
+
 static const dph_estimator estimators[] = {
     {"clipped", clipped_multiplier},
+    {"covariate", covariate_multiplier},
 };
 
 const dph_estimator *dph_estimator_find(const char *name) {

@@ -20,8 +20,35 @@ static void squared_value(const double *eta, const double *y, size_t len,
   }
 }
 
+static double clamp01(double v) { /* NaN stays */
+  v = v < 0.0 ? 0.0 : v;
+  return v > 1.0 ? 1.0 : v;
+}
+
+/* Logistic: log(1 + e^eta) - y eta, y clamped to [0, 1]. One exponential of a
+ * negative number, so nothing overflows. */
+static void logistic_derivative(const double *eta, const double *y, size_t len,
+                                const double *tuning, double *out) {
+  (void)tuning;
+  for (size_t i = 0; i < len; i++) {
+    const double small = exp(-fabs(eta[i]));
+    const double p = eta[i] < 0.0 ? small / (1.0 + small) : 1.0 / (1.0 + small);
+    out[i] = p - clamp01(y[i]);
+  }
+}
+
+static void logistic_value(const double *eta, const double *y, size_t len,
+                           const double *tuning, double *out) {
+  (void)tuning;
+  for (size_t i = 0; i < len; i++) {
+    const double above = eta[i] > 0.0 ? eta[i] : 0.0;
+    out[i] = above + log1p(exp(-fabs(eta[i]))) - clamp01(y[i]) * eta[i];
+  }
+}
+
 static const dph_loss losses[] = {
-    {"squared", squared_derivative, squared_value, 1.0},
+    {"squared", squared_derivative, squared_value, 1.0, INFINITY},
+    {"logistic", logistic_derivative, logistic_value, 0.25, 1.0},
 };
 
 const dph_loss *dph_loss_find(const char *name) {

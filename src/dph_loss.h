@@ -1,6 +1,6 @@
 /* Losses of the linear predictor: one table of functions, no switch in a loop.
  * derivative: out[i] = d loss / d eta at (eta[i], y[i]), i < len, element by
- * element. Units: those of the standardised response. */
+ * element. Units: those of the standardised response; a binary response stays 0 and 1. */
 #ifndef DPH_LOSS_H_INCLUDED
 #define DPH_LOSS_H_INCLUDED
 
@@ -13,6 +13,7 @@ typedef struct {
   void (*value)(const double *eta, const double *y, size_t len, const double *tuning,
                 double *out);
   double curvature; /* upper bound of the second derivative in eta */
+  double slope;     /* upper bound of |derivative|, INFINITY if there is none */
 } dph_loss;
 
 /* The loss of that name, or NULL. */

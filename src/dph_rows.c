@@ -30,10 +30,11 @@ static void fill_column(const double *x, size_t len, double center, double inv_s
 static void fill_response(const dph_rows *rows, size_t start, size_t len, double *y,
                           double *probe) {
   for (size_t i = 0; i < len; i++) {
-    const double shift = rows->offset ? rows->offset[start + i] : 0.0;
+    const double offset = rows->offset ? rows->offset[start + i] : 0.0;
+    const double shift = rows->offset_in_margin ? 0.0 : offset;
     const double v = ((rows->y[start + i] - shift) - rows->y_center) * rows->y_inv_scale;
     y[i] = v;
-    probe[i] += v * 0.0;
+    probe[i] += v * 0.0 + offset * 0.0;
   }
   memset(y + len, 0, (DPH_BLOCK - len) * sizeof(double));
 }
@@ -111,6 +112,10 @@ static void fill_margin_one(const dph_rows *rows, size_t start, size_t len, size
   }
 }
 
+static inline double margin_offset(const dph_rows *rows, size_t start, size_t i, size_t len) {
+  return rows->offset_in_margin && rows->offset && i < len ? rows->offset[start + i] : 0.0;
+}
+
 /* Every row, wherever it stands, sees the same additions in the same order. */
 size_t dph_rows_fill_margin(const dph_rows *rows, size_t start, const double *norm,
                             const double *w, double *z, double *y, double *eta,
@@ -121,7 +126,7 @@ size_t dph_rows_fill_margin(const dph_rows *rows, size_t start, const double *no
   size_t j = 0;
   memset(z, 0, (len < DPH_BLOCK ? k * DPH_BLOCK : 0) * sizeof *z);
   for (size_t i = 0; i < DPH_BLOCK; i++) {
-    eta[i] = first ? w[0] : 0.0;
+    eta[i] = (first ? w[0] : 0.0) + margin_offset(rows, start, i, len);
     valid[i] = (unsigned char)(i < len && norm[start + i] < INFINITY);
   }
   for (size_t i = 0; first && i < DPH_BLOCK; i++) {

@@ -3,7 +3,8 @@
  *
  * Row i of the design is (1, (x_i1 - center_1) inv_scale_1, ...), the leading 1
  * only with an intercept; k = p + intercept columns. The response is
- * (y_i - offset_i - y_center) y_inv_scale, or absent. Nothing of size n x p is
+ * (y_i - offset_i - y_center) y_inv_scale, or absent; with offset_in_margin the offset
+ * is part of the margin eta instead. Nothing of size n x p is
  * ever allocated: one block of the design lives in `z`, column by column, and a
  * last block is filled up with rows of zeros.
  *
@@ -26,6 +27,7 @@ typedef struct {
   const double *center, *inv_scale; /* p each; finite */
   double y_center, y_inv_scale;
   int intercept;
+  int offset_in_margin; /* the offset is added to eta, not taken from the response */
 } dph_rows;
 
 /* k, the number of columns of the design. */

@@ -102,6 +102,8 @@ dph_rows r_rows(SEXP list) {
   rows.y_center = r_number(r_element(list, "y_center"), "y_center");
   rows.y_inv_scale = r_number(r_element(list, "y_inv_scale"), "y_inv_scale");
   rows.intercept = r_integer(r_element(list, "intercept"), "intercept");
+  SEXP in_margin = r_element(list, "margin_offset"); /* NULL where it is not named */
+  rows.offset_in_margin = in_margin != R_NilValue && r_integer(in_margin, "margin_offset");
   if (use != R_NilValue) {
     if (TYPEOF(use) != LGLSXP || (size_t)XLENGTH(use) != rows.n) {
       r_fail_named("use", "logical, one entry a row");

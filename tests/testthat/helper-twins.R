@@ -107,6 +107,18 @@ twin_norms <- function(rows, root = NULL, with_response = FALSE) {
   ifelse(d$valid, sqrt(squares), Inf)
 }
 
+# The same for the logistic loss with clipped covariates; rows whose offset is in the margin.
+twin_logistic <- function(rows, norm, w, bound) {
+  plain <- rows
+  plain$offset <- NULL
+  d <- twin_design(plain)
+  ok <- norm < Inf
+  eta <- drop(d$z %*% w) + if (is.null(rows$offset)) 0 else rows$offset
+  psi <- ifelse(ok, stats::plogis(eta) - pmin(pmax(d$y, 0), 1), 0)
+  share <- pmin(1, bound * (1 - 1e-6) / pmax(norm, 1e-100))
+  ifelse(ok, psi * share, 0) * ifelse(is.finite(d$z), d$z, 0)
+}
+
 # Contributions of single records to the gradient sum, n x k, before rounding.
 twin_gradients <- function(rows, norm, w, bound) {
   d <- twin_design(rows)
@@ -264,4 +276,18 @@ twin_descent <- function(rows, norm, w, plan) {
 # Draws of the noise that a release with this key adds (if it draws nothing else).
 key_noise <- function(law, n, key) {
   .Call(C_draw_noise, law$noise[[1L]] - 1, as.double(law$noise[[2L]]), as.double(n), key)
+}
+
+logistic_plan <- function(k, law, bound, root = NULL, iterations = 1) {
+  utils::modifyList(descent_plan(k, law, bound, root, iterations),
+                    list(loss = "logistic", estimator = "covariate"))
+}
+
+binary_rows <- function(n, p, options = list()) {
+  rows <- made_up_rows(n, p, options)
+  rows$y <- as.double(seq_len(n) %% 2)
+  rows$y_center <- 0
+  rows$y_inv_scale <- 1
+  rows$margin_offset <- 1
+  rows
 }

@@ -192,3 +192,34 @@ test_that("no special value changes more than numbers: no condition, same shape"
     expect_true(all(is.finite(coef(fit))))
   }
 })
+
+test_that("logistic gradients move by at most what gradient_law() is for", {
+  set.seed(302)
+  worst <- 0
+  for (p in c(1, 4)) for (bound in c(1e-3, 1, 1e6)) for (mu in c(0.01, 1)) {
+    n <- sample(c(2, 5, 300), 1)
+    rows <- binary_rows(n, p, list(centring = TRUE))
+    root <- if (p > 1) made_up_root(p)
+    law <- gradient_law(n, p, mu, bound, root)
+    plan <- logistic_plan(p, law, bound, root)
+    for (w in list(rep(0, p), stats::rnorm(p) * 1e3)) {
+      stats <- replaced(rows, wild_records(p), n, function(r) {
+        release_descent(r, row_norms(r, root), w, plan, exact = TRUE)
+      })
+      worst <- max(worst, largest_change(stats, l2) / (2^law$noise[[2L]] * mu))
+    }
+  }
+  expect_lte(worst, 1)
+  # attained: a certain event against its opposite at the same far covariate
+  rows <- binary_rows(7, 2)
+  law <- gradient_law(7, 2, 0.5, 1, NULL)
+  plan <- logistic_plan(2, law, 1)
+  stats <- replaced(rows, list(c(1e6, 2e6, 1), c(-1e6, -2e6, 1)), 7, function(r) {
+    release_descent(r, row_norms(r), c(-1, -1) * 1e-9, plan, exact = TRUE)
+  })
+  expect_gt(largest_change(stats, l2) / (2^law$noise[[2L]] * 0.5), 0.49)
+  stats <- replaced(rows, list(c(1e6, 2e6, 1), c(1e6, 2e6, 0)), 7, function(r) {
+    release_descent(r, row_norms(r), c(0, 0), plan, exact = TRUE)
+  })
+  expect_gt(largest_change(stats, l2) / (2^law$noise[[2L]] * 0.5), 0.49)
+})

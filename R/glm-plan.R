@@ -1,0 +1,59 @@
+# The plan of a private logistic regression: from n, the number of columns and the
+# budget alone. It reads no data.
+#
+# Stages, all Gaussian, each with a share of the total mu^2:
+#   pairs, exponents, location   centre and scale of each column (R/lm-plan.R)
+#   norms     octaves of the rows' norms: where the second moments clip
+#   moments   second moments of clipped rows: preconditioner and start
+#   clip      octaves of the preconditioned rows' norms: where covariates are clipped
+#   descent   1, 2: steps of gradient descent. The derivative of the loss is bounded, so
+#             clipping the covariate bounds the gradient, with a weight that does not depend
+#             on the response: no bias given x.
+GLM_STAGES <- list(steps = c(6, 30), share = c(0.06, 0.94))
+
+# Share of the rows whose covariates are left as they are: noise goes with the level, and what a
+# long row loses is little, for its response is the easier to tell.
+GLM_QUANTILE <- 0.4
+
+# Second derivative of the loss, at most.
+GLM_CURVATURE <- 0.25
+
+plan_glm <- function(n, k, tuned, mu, control, gradient) {
+  fixed <- !is.null(gradient$bound)
+  resolution <- size_resolution(n, mu)
+  columns <- sqrt(2 * tuned)
+  sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.004, 0.05)
+  search <- function(name, least, most) {
+    count_share(SEARCH_NEED[[name]], columns, n, mu, least, most) * (tuned > 0)
+  }
+  share <- c(
+    pairs = search("pairs", 0.015, 0.30), exponents = search("exponents", 0.005, 0.08),
+    location = search("location", 0.006, 0.12), norms = sizes, moments = 0.10,
+    clip = if (fixed) 0 else sizes, descent = 0.75
+  )
+  steps <- GLM_STAGES$steps
+  if (!is.null(control$iterations)) steps[[2L]] <- control$iterations
+  share <- share / sum(share)
+  sensible <- lm_sensible_n(k, tuned, mu)
+  finish_plan(list(
+    mu = mu, private = is.finite(mu), share = share, sub = resolution$sub,
+    eta = (if (is.null(control$step)) 1 else control$step) / GLM_CURVATURE, steps = steps,
+    stage_mu = mu * sqrt(share[["descent"]] * GLM_STAGES$share), bound = gradient$bound,
+    sensible = sensible <= n, n_sensible = sensible
+  ), eta = 1 / GLM_CURVATURE, steps = 200)
+}
+
+glm_events <- function(plan, tuned) {
+  columns <- sqrt(2 * tuned)
+  Filter(Negate(is.null), c(
+    list(
+      counts_event(plan, "pair differences, counts", "pairs", columns),
+      counts_event(plan, "exponents, counts", "exponents", columns),
+      counts_event(plan, "location, counts", "location", columns),
+      counts_event(plan, "row norms, counts", "norms", sqrt(2)),
+      moments_event(plan),
+      counts_event(plan, "covariate norms, counts", "clip", sqrt(2))
+    ),
+    lapply(seq_along(plan$steps), function(i) gradient_event(plan, i))
+  ))
+}
