@@ -2,7 +2,7 @@
 
 SETUP = sh tools/setup.sh
 
-.PHONY: demo test check document bench ci clean
+.PHONY: demo test check document bench mutants ci clean
 
 # Install the package into .Rlib and run it on real data; leaves build/demo.png.
 demo:
@@ -23,10 +23,16 @@ document: check
 
 # The tables of the README, made anew: half an hour and more.
 bench: check
-	@for b in "means 200" "regression 200 40 200" "cps 40" "speed 11"; do \
+	@for b in "means 200" "regression 200 40 200" "cps 40" "speed 11" \
+	  "logistic 40" "privacy 21" "selection 11"; do \
 	  R_LIBS="$(CURDIR)/.Rlib" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	    Rscript bench/$${b%% *}.R $${b#* } || exit 1; done
 	@Rscript bench/readme.R
+
+# Does the suite see a broken guarantee? One mutant at a time, half an hour in all; the table
+# goes to bench/results/mutants.md. NAME=... for one.
+mutants: check
+	@R_LIBS="$(CURDIR)/.Rlib" Rscript --no-init-file tools/mutate.R $(NAME)
 
 # All that must hold before a change lands.
 ci:

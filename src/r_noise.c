@@ -173,13 +173,14 @@ SEXP r_quantile_release(SEXP x, SEXP probs, SEXP c, SEXP lower, SEXP upper, SEXP
 static dph_status look(SEXP x, const double range[2], double prob, double c, SEXP at,
                        double *out, dph_error *err) {
   const size_t n = (size_t)XLENGTH(at);
+  const double *point = REAL_RO(at);
   dph_sorted sorted;
   DPH_TRY(dph_sorted_make(REAL_RO(x), (size_t)XLENGTH(x), range[0], range[1], &sorted,
                           err));
   dph_status status = DPH_OK;
   for (size_t i = 0; i < n && status == DPH_OK; i++) {
     dph_quantile_view view = {0, 0, 0, 0, 0};
-    status = dph_sorted_look(&sorted, prob, c, REAL_RO(at)[i], &view, err);
+    status = dph_sorted_look(&sorted, prob, c, point[i], &view, err);
     out[i] = -(double)view.distance / 1073741824.0;
     out[i + n] = (double)view.penalty;
     out[i + 2 * n] = (double)view.score;

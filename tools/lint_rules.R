@@ -1,6 +1,9 @@
 # House rules that no compiler checks: Rscript tools/lint_rules.R [project folder]
 # Prints one line file:line: text for each violation and then exits with status 1.
 
+here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[[1L]])
+source(file.path(dirname(here), "lint_text.R"))
+
 arguments <- commandArgs(trailingOnly = TRUE)
 if (length(arguments) > 0L) {
   setwd(arguments[[1L]])
@@ -31,26 +34,6 @@ is_text <- function(file) {
     return(FALSE)
   }
   !any(readBin(file, "raw", n = 8000L) == as.raw(0L))
-}
-
-report <- function(file, line, text) {
-  if (length(line) > 0L) sprintf("%s:%d: %s", file, line, text)
-}
-
-blank <- function(x, keep = "[^\n]") gsub(keep, " ", x)
-
-# C code with comments blanked and the inside of literals replaced by "".
-c_code <- function(lines) {
-  text <- paste(lines, collapse = "\n")
-  pattern <- paste0(
-    "/[*][^*]*[*]+(?:[^/*][^*]*[*]+)*/|//[^\n]*|",
-    "\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'"
-  )
-  found <- gregexpr(pattern, text, perl = TRUE)
-  regmatches(text, found) <- lapply(regmatches(text, found), function(x) {
-    ifelse(substr(x, 1L, 1L) == "/", blank(x), "\"\"")
-  })
-  strsplit(text, "\n", fixed = TRUE)[[1L]]
 }
 
 # ---- rules on lines, for R and C alike ---------------------------------------
@@ -94,6 +77,29 @@ check_c <- function(file, lines) {
 
 # ---- R -----------------------------------------------------------------------
 
+# Keys come from the operating system or, in R/control.R, from R's generator.
+generators <- c(
+  "runif", "rnorm", "rexp", "rgamma", "rbeta", "rbinom", "rpois", "rgeom", "rt", "rchisq",
+  "rcauchy", "rlogis", "rlnorm", "rweibull", "rmultinom", "sample", "sample.int", "RNGkind",
+  ".Random.seed"
+)
+
+registered <- local({
+  found <- if (file.exists("src/init.c")) readLines("src/init.c", warn = FALSE) else character()
+  entry <- "^\\s*ENTRY\\(([A-Za-z0-9_]+),.*$"
+  paste0("C_", sub(entry, "\\1", grep(entry, found, value = TRUE)))
+})
+
+# .Call() with the object of an entry of src/init.c, or (in tests) package:::object.
+check_entries <- function(file, tokens) {
+  at <- which(tokens$token == "SYMBOL_FUNCTION_CALL" & tokens$text == ".Call")
+  first <- at + 2L
+  first <- ifelse(tokens$token[first] == "SYMBOL_PACKAGE", first + 2L, first)
+  inside <- startsWith(file, "R/") | startsWith(file, "tests/")
+  bad <- tokens$token[first] == "STR_CONST" | (inside & !tokens$text[first] %in% registered)
+  report(file, tokens$line1[at[bad]], ".Call takes the registered object of an entry")
+}
+
 check_r <- function(file, lines) {
   parsed <- tryCatch(parse(file, keep.source = TRUE), error = function(e) NULL)
   if (is.null(parsed)) {
@@ -105,15 +111,16 @@ check_r <- function(file, lines) {
   }
   tokens <- tokens[tokens$terminal, ]
   is_call <- tokens$token == "SYMBOL_FUNCTION_CALL"
-  after_next <- c(tokens$token[-(1:2)], "", "")[seq_len(nrow(tokens))]
   before <- c("", tokens$token)[seq_len(nrow(tokens))]
   flags <- tokens$token == "SYMBOL" & tokens$text %in% c("T", "F") & !before %in% c("'$'", "'@'")
-  quoted <- is_call & tokens$text == ".Call" & after_next == "STR_CONST"
   seeds <- is_call & tokens$text == "set.seed" & startsWith(file, "R/")
+  random <- tokens$text %in% generators & (is_call | tokens$token == "SYMBOL") &
+    startsWith(file, "R/") & file != "R/control.R"
   c(
     report(file, tokens$line1[flags], "write TRUE and FALSE in full"),
-    report(file, tokens$line1[quoted], ".Call takes the registered object, not a string"),
-    report(file, tokens$line1[seeds], "set.seed() inside the package")
+    check_entries(file, tokens),
+    report(file, tokens$line1[seeds], "set.seed() inside the package"),
+    report(file, tokens$line1[random], "R's generator is read by release_key() alone")
   )
 }
 
@@ -152,8 +159,4 @@ if (length(files) == 0L) {
   quit(status = 1L, save = "no")
 }
 violations <- unlist(lapply(files, check_one))
-if (length(violations) > 0L) {
-  cat(violations, sep = "\n")
-  quit(status = 1L, save = "no")
-}
-cat(sprintf("house rules: %d files, no violation\n", length(files)))
+finish_lint("house rules", files, violations)

@@ -1,0 +1,125 @@
+# What a fit spends, worked out from the integers that reach C and from nothing that the
+# plan says, is what its events book.
+
+# mu (Gaussian) or epsilon0 of a release whose integers move by `l2` or `l1`.
+cost_of <- function(noise, l2, l1) {
+  if (noise[[1L]] == 2) c(mu2 = (l2 / 2^noise[[2L]])^2, pure = 0) else
+    c(mu2 = 0, pure = l1 / 2^noise[[2L]])
+}
+
+# A replaced record leaves one cell of a column and enters another.
+cost_of_cells <- function(f) {
+  columns <- length(f$rows$which)
+  cost_of(f$law$noise, f$law$unit * sqrt(2 * columns), f$law$unit * 2 * columns)
+}
+
+# How far the vectors below move, in the caller's units.
+moves <- list(l2 = 3, l1 = 3, sup = 3)
+
+costs <- list(
+  release_octaves = cost_of_cells,
+  release_equal_cells = cost_of_cells,
+  release_sizes = function(f) cost_of(f$law$noise, f$law$unit * sqrt(2), f$law$unit * 2),
+  release_complete = function(f) {
+    cost_of(f$law$noise, f$law$unit * sqrt(ncol(f$rows$x)), f$law$unit * ncol(f$rows$x))
+  },
+  release_sums = function(f) {
+    d <- ncol(f$rows$x)
+    cost_of(f$law$noise, 2 * f$law$limit * sqrt(d), 2 * f$law$limit * d)
+  },
+  release_moments = function(f) {
+    m <- ncol(f$rows$x) + f$rows$intercept + !is.null(f$rows$y)
+    cost_of(f$law$noise, sqrt(2) * (f$bound / f$law$step + sqrt(m) / 2)^2, Inf)
+  },
+  release_descent = function(f) {
+    k <- length(f$w)
+    size <- if (is.null(f$plan$root)) 1 else l2(f$plan$root)
+    move <- 2 * (f$plan$bound / f$plan$step + (size + 1) * sqrt(k) / 2)
+    f$plan$iterations * cost_of(f$plan$noise, move, Inf)
+  },
+  release_vector = function(f) {
+    d <- length(f$value)
+    step <- f$law$multiplier[[1L]] * 2^-f$law$multiplier[[2L]]
+    cost_of(f$law$noise, moves$l2 * step + sqrt(d), moves$l1 * step + d)
+  },
+  select_top = function(f) {
+    step <- f$law$multiplier[[1L]] * 2^-f$law$multiplier[[2L]]
+    c(mu2 = 0, pure = f$s * 2 * (moves$sup * step + 1) / 2^f$law$bits)
+  },
+  release_quantiles = function(f) c(mu2 = 0, pure = length(f$probs) * (2 * f$c + 2^-30))
+)
+
+# The sums of mu^2 and of epsilon0 of all releases while `expr` runs.
+spending <- function(expr) {
+  total <- c(mu2 = 0, pure = 0)
+  note <- function(name, frame) total <<- total + costs[[name]](frame)
+  home <- asNamespace("dpheavy")
+  on.exit(suppressMessages(for (name in names(costs)) untrace(name, where = home)))
+  for (name in names(costs)) {
+    spy <- as.call(list(note, name, quote(environment())))
+    suppressMessages(trace(name, tracer = spy, where = home, print = FALSE))
+  }
+  force(expr)
+  total
+}
+
+expect_booked <- function(call) {
+  fit <- NULL
+  spent <- spending(fit <- quiet(call()))
+  booked <- compose_events(privacy(fit)$events)
+  booked <- c(mu2 = booked$mu2, pure = booked$pure)
+  expect_gt(sum(booked), 0)
+  # grids round down by little
+  expect_true(all(spent <= booked * (1 + 1e-9)), label = toString(spent / booked))
+  expect_true(all(spent >= 0.98 * booked), label = toString(spent / booked))
+}
+
+test_that("a mean spends what it books", {
+  x <- as.matrix(big[c("x1", "x2", "y")])
+  expect_booked(function() dp_mean(x[, 1L], 1))
+  expect_booked(function() dp_mean(x[, 1L], 1, bound = c(-3, 3), na.rm = TRUE))
+  expect_booked(function() dp_mean(x, 1, 1e-6, na.rm = TRUE))
+  wide <- x[, rep(1:3, 10)]
+  colnames(wide) <- NULL
+  expect_booked(function() dp_mean(wide, 1, 1e-6))
+})
+
+test_that("quantiles spend what they book", {
+  expect_booked(function() dp_quantile(big$x1, 0.5, 1))
+  expect_booked(function() dp_quantile(big$x1, c(0.2, 0.5, 0.8), 1, bound = c(-9, 9)))
+  expect_booked(function() dp_quantile(big$x1, 1:99 / 100, 1, 1e-6, bound = c(-9, 9)))
+})
+
+test_that("a regression spends what it books", {
+  x <- as.matrix(big[c("x1", "x2")])
+  known <- list(x = list(center = 0, scale = 1), y = list(center = 0, scale = 1))
+  expect_booked(function() dp_lm(x, big$y, 2, 1e-6))
+  expect_booked(function() dp_lm(x, big$y, 2, 1e-6, scale = known))
+  expect_booked(function() dp_lm(x, big$y, 2, 1e-6, gradient = grad_clipped(2)))
+  expect_booked(function() dp_lm(x, big$y, 2, 1e-6, control = dp_control(iterations = 2000)))
+})
+
+test_that("mechanisms spend what they book", {
+  v <- c(40, 3, -90, 7, 0)
+  expect_booked(function() dp_laplace(v, 3, 1))
+  expect_booked(function() dp_gaussian(v, 3, 1, 1e-6))
+  for (how in c("exponential", "permute_and_flip")) {
+    expect_booked(function() dp_noisy_max(v, 3, 1, mechanism = how))
+  }
+  s <- 4
+  old <- moves
+  on.exit(moves <<- old)
+  # the values of s entries, each of which moves by 3
+  moves <<- list(l2 = 3 * sqrt(s), l1 = 3 * s, sup = 3)
+  expect_booked(function() dp_peel(v, s, 3, 1, 1e-6))
+  expect_booked(function() dp_peel(v, s, 3, 1, 1e-6, calibration = "paper"))
+  expect_booked(function() dp_peel(v, s, 3, 1, 0))
+})
+
+test_that("a logistic regression spends what it books", {
+  x <- as.matrix(big[c("x1", "x2")])
+  known <- list(x = list(center = 0, scale = 1))
+  expect_booked(function() dp_glm(x, big$x1 > 0, 2, 1e-6))
+  expect_booked(function() dp_glm(x, big$x1 > 0, 2, 1e-6, scale = known))
+  expect_booked(function() dp_glm(x, big$x1 > 0, 2, 1e-6, gradient = grad_clipped(2)))
+})

@@ -1,0 +1,183 @@
+# One small call per entry of the compiled code and one per front, for runs under valgrind
+# or with a collection at every allocation.
+#
+#   Rscript tools/smoke.R           every entry and every front once
+#   Rscript tools/smoke.R torture [ENTRY]
+#                                   every entry (or one) under gctorture2(1), with right and
+#                                   with wrong arguments: answers and errors must stay the same
+#
+# An entry of src/init.c, or an exported dp_*(), without a line here is an error: add its
+# arguments to `entries` (`entry`, or `"entry variant"` for one more call) or its call to
+# `fronts`.
+
+library(dpheavy)
+
+# Lines are evaluated where the package's own functions are visible.
+smoke <- new.env(parent = asNamespace("dpheavy"))
+
+entries <- local({
+  key <- as.raw(1:32)
+  set.seed(1)
+  n <- 12
+  x <- matrix(stats::rt(3 * n, 3), n)
+  x[2, 1] <- NA
+  use <- rep(c(TRUE, TRUE, FALSE), length.out = n)
+  rows <- new_rows(
+    x, stats::rt(n, 3), offset = rep(0.1, n), use = use, intercept = TRUE, which = 0:3
+  )
+  columns <- new_rows(x, use = use, which = 0:2)
+  root <- grid_root(rbind(c(1, 0, 0, 0), c(0.5, 2, 0, 0), c(0, 0.25, 1, 0), c(0, 0, 0.5, 1)))
+  norm <- row_norms(rows, root)
+  counts <- count_law("gaussian", n, 1, 2)
+  sums <- sum_law("laplace", n, 3, 1)
+  moments <- moment_law(n, 5, 1, 2)
+  law <- gradient_law(n, 4, 1, 2, root)
+  plan <- c(law[c("noise", "step", "limit")], list(
+    bound = 2, iterations = 3, eta = 1, root = root, constraint = "l2_ball", radius = 1,
+    unit = rep(1, 4), loss = "squared", estimator = "clipped"
+  ))
+  logistic <- utils::modifyList(plan, list(loss = "logistic", estimator = "covariate"))
+  vector <- vector_law("laplace", 3, 1, 1)
+  choice <- score_law(1, 1)
+  cells <- c(-4, 4, 2, 1)
+  none <- c(0, 0)
+  list(
+    bernoulli_exp = list(3, 2, 5, key),
+    chacha_block = list(key, 70),
+    choose_exponential = list(c(0, 3, -2), 1, 5, key),
+    column_complete = list(columns, counts$unit, counts$noise, key, FALSE),
+    column_sums = list(columns, sums$limit, sums$noise, key, FALSE),
+    "column_sums plain" = list(columns, Inf, none, key, FALSE),
+    core_live = list(),
+    count_equal = list(
+      rows, c(-1, -1, -1, -1), c(1, 1, 2, 2), 3, counts$unit, counts$noise, key, FALSE
+    ),
+    count_octaves = list(rows, "columns", cells, counts$unit, counts$noise, key, FALSE),
+    "count_octaves pairs" = list(rows, "pairs", cells, counts$unit, none, key, TRUE),
+    count_sizes = list(
+      rows, norm, rep(0.1, 4), "squared", cells, counts$unit, counts$noise, key, FALSE
+    ),
+    draw_noise = list(1, 20, 5, key),
+    float_check = list(),
+    moments = list(rows, norm, 2, moments$step, moments$noise, key, FALSE),
+    "moments plain" = list(rows, norm, 2, 0, none, key, FALSE),
+    pgd = list(rows, norm, rep(0.1, 4), plan, key, FALSE),
+    "pgd exact" = list(rows, norm, rep(0.1, 4), plan, key, TRUE),
+    "pgd logistic" = list(
+      c(rows, margin_offset = 1), norm, rep(0.1, 4), logistic, key, FALSE
+    ),
+    range_compose = list(c(1, 1, 0.5, 0.2, 0.1, 0, 0, 0), 0.25, 2, 3),
+    release_vector = list(c(1, -2, 0), vector$multiplier, vector$noise, key, FALSE),
+    "release_vector exact" = list(c(1, -2, 1e300), vector$multiplier, vector$noise, key, TRUE),
+    select_top = list(c(1, 9, 3, 9), choice$multiplier, "exponential", choice$bits, 3, key, FALSE),
+    "select_top flip" = list(
+      c(1, 9, 3, 9), choice$multiplier, "permute_and_flip", choice$bits, 3, key, FALSE
+    ),
+    "select_top laplace" = list(
+      c(1, 9, 3, 9), choice$multiplier, "laplace", choice$bits, 3, key, FALSE
+    ),
+    "select_top exact" = list(
+      c(1, 9, 3, 9), choice$multiplier, "exponential", choice$bits, 3, key, TRUE
+    ),
+    quantile_release = list(x, c(0.2, 0.5), 1, -10, 10, key),
+    quantile_scores = list(x, 0.5, 1, -10, 10, c(-1, 0, 1)),
+    row_norms = list(rows, root, TRUE)
+  )
+}, envir = smoke)
+
+# Calls, not values: evaluated one by one below.
+fronts <- alist(
+  dp_audit = dp_audit(function(x) dp_laplace(sum(x), 1, 1), 0, 1, n = 200, synthetic = TRUE),
+  dp_control = dp_control(rng = "R"),
+  dp_gaussian = dp_gaussian(x[1:3], 1, epsilon = 1, delta = 1e-6),
+  dp_laplace = dp_laplace(x[1:3], 1, epsilon = 1),
+  dp_glm = dp_glm(y ~ x, list2DF(list(x = x, y = x > 0)), epsilon = 20, delta = 1e-5),
+  dp_lm = dp_lm(y ~ x, list2DF(list(x = x, y = 1 + 2 * x)), epsilon = 20, delta = 1e-5),
+  dp_mean = dp_mean(x, epsilon = 20, na.rm = TRUE),
+  dp_noisy_max = dp_noisy_max(x, 1, epsilon = 1, mechanism = "permute_and_flip"),
+  dp_peel = dp_peel(x, 3, 1, epsilon = 1, delta = 1e-6),
+  dp_quantile = dp_quantile(x, c(0.1, 0.5), epsilon = 20, bound = c(-9, 9))
+)
+
+# ---- running them ----------------------------------------------------------------
+
+routines <- getDLLRegisteredRoutines("dpheavy")$.Call
+
+entry_of <- function(name) sub(" .*", "", name)
+
+call_entry <- function(name, arguments) {
+  do.call(.Call, c(list(routines[[entry_of(name)]]), arguments))
+}
+
+# The answer, or the text of the error; with `torture` a collection at every allocation.
+outcome <- function(name, arguments, torture = FALSE) {
+  force(arguments)
+  on.exit(gctorture2(0))
+  tryCatch(
+    {
+      if (torture) gctorture2(1)
+      answer <- call_entry(name, arguments)
+      gctorture2(0)
+      list(answer)
+    },
+    error = function(e) {
+      gctorture2(0)
+      conditionMessage(e)
+    }
+  )
+}
+
+check_names <- function(what, wanted, listed) {
+  missing <- setdiff(wanted, listed)
+  extra <- setdiff(listed, wanted)
+  if (length(missing) > 0L || length(extra) > 0L) {
+    stop(what, ": no line in tools/smoke.R for {", toString(missing), "}, needless lines for {",
+      toString(extra), "}", call. = FALSE)
+  }
+}
+
+check_live <- function(name) {
+  live <- call_entry("core_live", list())
+  if (live != 0) stop("the core holds ", live, " blocks after ", name, call. = FALSE)
+}
+
+check_entry <- function(name, torture) {
+  arguments <- entries[[name]]
+  answer <- outcome(name, arguments)
+  if (is.character(answer)) stop(name, " failed: ", answer, call. = FALSE)
+  if (torture && !identical(outcome(name, arguments, TRUE), answer)) {
+    stop(name, " has another answer under gctorture2(1)", call. = FALSE)
+  }
+  check_live(name)
+  for (i in seq_along(arguments)) {
+    wrong <- arguments
+    wrong[[i]] <- complex(2L)
+    refused <- outcome(name, wrong)
+    if (torture && !identical(outcome(name, wrong, TRUE), refused)) {
+      stop(name, " behaves otherwise under gctorture2(1) if argument ", i, " is wrong",
+        call. = FALSE)
+    }
+    check_live(name)
+  }
+  cat("ok ", name, "\n", sep = "")
+}
+
+options <- commandArgs(trailingOnly = TRUE)
+torture <- "torture" %in% options
+only <- setdiff(options, "torture")
+check_names("entries", names(routines), unique(entry_of(names(entries))))
+if (length(only) > 0L) entries <- entries[entry_of(names(entries)) %in% only]
+for (name in names(entries)) check_entry(name, torture)
+
+exported <- grep("^dp_", getNamespaceExports("dpheavy"), value = TRUE)
+check_names("fronts", exported, names(fronts))
+if (!torture) {
+  set.seed(2)
+  smoke$x <- c(stats::rt(80, 3))
+  for (name in names(fronts)) {
+    invisible(suppressWarnings(eval(fronts[[name]], smoke)))
+    check_live(name)
+    cat("ok ", name, "\n", sep = "")
+  }
+}
+cat(length(entries), "calls of entries", if (torture) "under gctorture2(1)", "\n")
