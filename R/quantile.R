@@ -16,7 +16,8 @@
 #' @param bound Public `c(lower, upper)`, or `NULL` for all finite doubles. A bound improves
 #'   extreme quantiles, but not towards zero if it reaches zero: there are as many doubles between
 #'   1e-300 and 1 as beyond 1, so give a lower bound above 0 where values are positive. For
-#'   integer and logical `x` the answer is rounded to whole numbers; logical `x` lies in [0, 1].
+#'   integer and logical `x` the answer is rounded to whole numbers; logical `x` lies between 0
+#'   and 1.
 #' @param na.rm `FALSE` refuses missing values (for the data holder's eyes only); `TRUE`
 #'   leaves them out, and the rank is a share of the values that are there.
 #' @param budget A ledger made by [privacy_budget()], charged before values are read.

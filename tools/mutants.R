@@ -311,7 +311,7 @@ mutants <- list(
     "dph_rng_below(rng, (uint64_t)n);", "dph_rng_below(rng, (uint64_t)n - (n > 2));",
     "the last candidate is never proposed", "choose"
   ),
-  # ---- logistic regression, order of releases, the sampler's table --------------------
+  # ---- logistic regression, order of releases ------------------------------------------
   mutant(
     "covariates-not-clipped", "src/dph_gradient.c",
     "const double share = size > bound ? bound / size : 1.0;", "const double share = 1.0;",
@@ -327,9 +327,5 @@ mutants <- list(
     "ordered <- (ordered || !several) && all(vapply(parts, function(p) p$ordered, NA))",
     "ordered <- ordered || !several",
     "a composition in any order, composed again, counts as one in a known order", "compose"
-  ),
-  mutant(
-    "half-normal-table", "src/dph_noise.c", "0x92025b19u", "0x93025b19u",
-    "the whole part of a Gaussian draw is 0 by 0.4 % too often", "noise|mechanisms"
   )
 )
