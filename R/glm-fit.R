@@ -40,7 +40,7 @@ descend_logistic <- function(rows, pre, plan, constraint, unit, n, control) {
   norm <- row_norms(rows, pre$root)
   k <- length(pre$start)
   w <- pre$start / GLM_CURVATURE
-  bound <- covariate_level(rows, norm, plan, n, k, control)
+  bound <- covariate_level(rows, norm, plan, n, k, GLM_QUANTILE, control)
   sds <- numeric(length(plan$steps))
   for (stage in seq_along(plan$steps)) {
     report_stage(control, sprintf("descent, stage %d of %d", stage, length(plan$steps)))
@@ -53,17 +53,4 @@ descend_logistic <- function(rows, pre, plan, constraint, unit, n, control) {
     w <- run$last
   }
   list(w = if (plan$private) run$average else w, bound = rep(bound, length(sds)), sd = sds)
-}
-
-# The norm at which covariates are clipped: given, or a quantile from noisy counts.
-covariate_level <- function(rows, norm, plan, n, k, control) {
-  if (!is.null(plan$bound)) {
-    return(plan$bound)
-  }
-  if (!plan$private) {
-    return(Inf)
-  }
-  law <- count_law(plan$kind, n, stage_cost(plan, "clip"), sqrt(2))
-  level <- size_quantile(rows, norm, NULL, plan, law, GLM_QUANTILE, control)
-  if (is.na(level)) sqrt(k) else level
 }

@@ -38,7 +38,7 @@ plan_glm <- function(n, k, tuned, mu, control, gradient) {
   finish_plan(list(
     mu = mu, private = is.finite(mu), share = share, sub = resolution$sub,
     eta = (if (is.null(control$step)) 1 else control$step) / GLM_CURVATURE, steps = steps,
-    stage_mu = mu * sqrt(share[["descent"]] * GLM_STAGES$share), bound = gradient$bound,
+    stage_mu = mu * sqrt(share[["descent"]] * GLM_STAGES$share), bound = gradient$bound, clips = 1,
     sensible = sensible <= n, n_sensible = sensible
   ), eta = 1 / GLM_CURVATURE, steps = 200)
 }

@@ -84,16 +84,46 @@ descend <- function(rows, pre, plan, constraint, unit, n, control) {
   bounds <- sds <- numeric(length(plan$steps))
   for (stage in seq_along(plan$steps)) {
     report_stage(control, sprintf("descent, stage %d of %d", stage, length(plan$steps)))
-    bounds[[stage]] <- clip_level(rows, norm, w, plan, stage, n, bounds, control)
+    robust <- is_robust(plan$loss) && stage == length(plan$steps)
+    rule <- if (robust) {
+      robust_rule(rows, norm, w, plan, stage, n, bounds, control)
+    } else {
+      level <- clip_level(rows, norm, w, plan, stage, n, bounds, control)
+      list(bound = level, loss = "squared", estimator = "clipped", step = 1)
+    }
+    bounds[[stage]] <- rule$bound
     law <- descent_law(plan, stage, n, k, bounds[[stage]], pre$root)
     sds[[stage]] <- law$sd
     run <- run_stage(rows, norm, w, plan$steps[[stage]], c(law, list(
-      eta = plan$eta / pre$size, root = pre$root, constraint = constraint$name,
-      radius = constraint$radius, unit = unit, loss = "squared", estimator = "clipped"
+      eta = plan$eta * rule$step / pre$size, root = pre$root, constraint = constraint$name,
+      radius = constraint$radius, unit = unit, loss = rule$loss, estimator = rule$estimator,
+      tuning = rule$tuning
     )), control)
     w <- run$last
   }
   list(w = run$average, bound = bounds, sd = sds)
+}
+
+# Share of the rows whose covariates a robust loss leaves as they are.
+ROBUST_QUANTILE <- 0.6
+
+# The largest second derivative of a loss in C times its tuning constant (src/dph_loss.c).
+ROBUST_CURVATURE <- c(huber = 1, biweight = 25 * sqrt(5) / 16)
+
+# The scale of the residuals at w, then the level of the covariates. A step of
+# tuning / curvature is one that never overshoots.
+robust_rule <- function(rows, norm, w, plan, stage, n, bounds, control) {
+  sigma <- plan$sigma
+  if (length(sigma) == 0L) {
+    alone <- ifelse(norm < Inf, 1, Inf)
+    median <- clip_quantile(rows, alone, w, plan, n, 0.5, control)
+    if (is.na(median)) median <- bounds[[stage - 1L]] / sqrt(length(w))
+    sigma <- median / stats::qnorm(0.75)
+  }
+  tuning <- max(plan$loss$tuning * sigma, 1e-100)
+  bound <- covariate_level(rows, norm, plan, n, length(w), ROBUST_QUANTILE, control)
+  list(bound = bound, loss = plan$loss$name, estimator = "covariate", tuning = tuning,
+       step = tuning / ROBUST_CURVATURE[[plan$loss$name]])
 }
 
 # Steps in chunks, so that many of them need little memory: the last iterate, and the
@@ -110,17 +140,34 @@ run_stage <- function(rows, norm, w, steps, plan, control, chunk = 1024) {
   list(last = w, average = sum / (steps - burn))
 }
 
-# A given level stays; else the quantile of the sizes at w, and where that is lost in
-# the noise the level of the stage before, halved.
-clip_level <- function(rows, norm, w, plan, stage, n, bounds, control) {
+# The norm at which covariates are clipped: given, or a quantile from noisy counts.
+covariate_level <- function(rows, norm, plan, n, k, p, control) {
   if (!is.null(plan$bound)) {
     return(plan$bound)
   }
   if (!plan$private) {
     return(Inf)
   }
-  law <- count_law(plan$kind, n, stage_cost(plan, "clip", length(plan$steps)), sqrt(2))
-  level <- size_quantile(rows, norm, w, plan, law, plan$quantile[[stage]], control)
+  level <- clip_quantile(rows, norm, NULL, plan, n, p, control)
+  if (is.na(level)) sqrt(k) else level
+}
+
+# A quantile of sizes from noisy counts, one of plan$clips such releases.
+clip_quantile <- function(rows, norm, w, plan, n, p, control) {
+  law <- count_law(plan$kind, n, stage_cost(plan, "clip", plan$clips), sqrt(2))
+  size_quantile(rows, norm, w, plan, law, p, control)
+}
+
+# A given level stays; else the quantile of the sizes at w, and where that is lost in
+# the noise the level of the stage before, halved.
+clip_level <- function(rows, norm, w, plan, stage, n, bounds, control) {
+  if (!is.null(plan$bound) && !is_robust(plan$loss)) {
+    return(plan$bound)
+  }
+  if (!plan$private) {
+    return(Inf)
+  }
+  level <- clip_quantile(rows, norm, w, plan, n, plan$quantile[[stage]], control)
   if (!is.na(level)) {
     level
   } else if (stage > 1L) {

@@ -20,6 +20,7 @@ fit_lm <- function(problem, schema, plan, known, constraint, control) {
     }
     if (columns$tied) plan$quantile[] <- TIED_QUANTILE
     unit <- caller_scale(columns, schema)
+    plan$sigma <- plan$loss$sigma / columns$scale[[p + 1L]]
     fit <- descend(rows, precondition(noisy), plan, constraint, unit, n, control)
   }
   b <- fit$w * caller_scale(columns, schema)

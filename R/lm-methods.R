@@ -54,7 +54,10 @@ print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 }
 
 regression_title <- function(x) {
-  if (identical(x$loss, "logistic")) "Private logistic regression" else "Private linear regression"
+  switch(x$loss,
+    logistic = "Private logistic regression", squared = "Private linear regression",
+    sprintf("Private linear regression, %s loss", x$loss)
+  )
 }
 
 #' @rdname dp_lm_methods
@@ -97,7 +100,7 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), .
   if (any(is.finite(x$bound))) {
     cat(sprintf(
       "Last stage: %s clipped at %s, noise sd per mean gradient %s (standardised units).\n",
-      if (logistic) "covariates" else "gradients",
+      if (x$loss == "squared") "gradients" else "covariates",
       format(x$bound[[length(x$bound)]], digits = 3), format(x$sd[[length(x$sd)]], digits = 3)
     ))
   }

@@ -41,8 +41,8 @@ size_resolution <- function(n, mu) {
 
 # tuned: number of columns (the response among them) whose centre and scale are
 # found privately; k: coefficients, the intercept among them.
-plan_lm <- function(n, k, tuned, mu, delta, control, gradient) {
-  fixed <- !is.null(gradient$bound)
+plan_lm <- function(n, k, tuned, mu, delta, control, gradient, loss = loss_squared()) {
+  clips <- clip_releases(gradient, loss)
   resolution <- size_resolution(n, mu)
   columns <- sqrt(2 * tuned)
   sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.004, 0.05)
@@ -51,7 +51,7 @@ plan_lm <- function(n, k, tuned, mu, delta, control, gradient) {
     exponents = count_share(SEARCH_NEED[["exponents"]], columns, n, mu, 0.005, 0.08) * (tuned > 0),
     location = count_share(SEARCH_NEED[["location"]], columns, n, mu, 0.006, 0.12) * (tuned > 0),
     norms = sizes, moments = 0.08,
-    clip = if (fixed) 0 else 4 * sizes, descent = sum(DESCENT_STAGES$share)
+    clip = clips * sizes, descent = sum(DESCENT_STAGES$share)
   )
   steps <- DESCENT_STAGES$steps
   if (!is.null(control$iterations)) steps[[4L]] <- control$iterations
@@ -60,9 +60,27 @@ plan_lm <- function(n, k, tuned, mu, delta, control, gradient) {
     mu = mu, private = is.finite(mu), share = share, sub = resolution$sub,
     eta = if (is.null(control$step)) 1 else control$step, steps = steps,
     stage_mu = mu * sqrt(share[["descent"]] * DESCENT_STAGES$share / sum(DESCENT_STAGES$share)),
-    quantile = DESCENT_STAGES$quantile, bound = gradient$bound,
+    quantile = DESCENT_STAGES$quantile, bound = gradient$bound, loss = loss, clips = clips,
     sensible = lm_sensible_n(k, tuned, mu) <= n, n_sensible = lm_sensible_n(k, tuned, mu)
   )
+}
+
+is_robust <- function(loss) loss$name != "squared"
+
+# How many clip levels are found: one per stage with the squared loss; with a robust one those of
+# the first stages, the scale of the residuals and the covariates' level of the last.
+clip_releases <- function(gradient, loss) {
+  if (is_robust(loss)) {
+    3 + is.null(loss$sigma) + is.null(gradient$bound)
+  } else if (is.null(gradient$bound)) {
+    4
+  } else {
+    0
+  }
+}
+
+clip_label <- function(loss) {
+  if (is_robust(loss)) "gradient, residual, covariate sizes, counts" else "gradient sizes, counts"
 }
 
 stage_cost <- function(plan, name, parts = 1) plan$mu * sqrt(plan$share[[name]] / parts)
@@ -85,7 +103,7 @@ lm_events <- function(plan, tuned, n) {
       counts_event(plan, "location, counts", "location", columns),
       counts_event(plan, "row norms, counts", "norms", sqrt(2)),
       moments_event(plan),
-      counts_event(plan, "gradient sizes, counts", "clip", sqrt(2), 4)
+      counts_event(plan, clip_label(plan$loss), "clip", sqrt(2), plan$clips)
     ),
     lapply(seq_along(plan$steps), function(i) gradient_event(plan, i))
   ))

@@ -40,7 +40,10 @@
 #'   publish it. A row on which a term is not a finite number (the log of zero, 1e308 squared)
 #'   adds zero, without a word.
 #' @param intercept `FALSE` for a fit through the origin.
-#' @param loss,gradient,constraint Objects, see [problem_parts], or their names.
+#' @param loss,gradient,constraint Objects, see [problem_parts], or their names. With `loss_huber()`
+#'   or `loss_biweight()` the last and longest stage minimises that loss with covariates clipped,
+#'   starting from the clipped least-squares fit; `C` of `grad_clipped()` is then the length
+#'   at which covariates are clipped.
 #' @param scale Public numbers, `list(x = list(center =, scale =), y = list(center =,
 #'   scale =))`, one per column (or named by column); what is missing is found privately.
 #'   Numbers that are far off make a bad fit, without a warning.
@@ -165,8 +168,8 @@ run_lm <- function(schema, spec, scale, na.action) {
     list(mu = Inf)
   }
   plan <- plan_lm(n, length(schema$columns), tuned, allowance$mu, spec$delta, spec$control,
-                  spec$gradient)
-  plan <- finish_plan(plan)
+                  spec$gradient, spec$loss)
+  plan <- if (is_robust(spec$loss)) finish_plan(plan, steps = c(24, 400)) else finish_plan(plan)
   events <- if (plan$private) lm_events(plan, tuned, n) else list()
   if (plan$private) check_lm_laws(plan, n, length(schema$columns), tuned)
   warn_small_lm(plan, n)

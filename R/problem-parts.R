@@ -3,6 +3,10 @@
 #' The parts that a regression is put together from. Each names itself; none reads data.
 #'
 #' * `loss_squared()`: half the squared residual, (eta - y)^2 / 2.
+#' * `loss_huber(k)`: quadratic up to k sigma, linear beyond. `loss_biweight(c)`: Tukey's, flat
+#'   beyond c sigma, not convex. sigma is the scale of the residuals: a public number in the
+#'   response's units, or found privately from their median size. The derivative is bounded, so it
+#'   is the covariates that are clipped, by a weight that does not depend on the response.
 #' * `grad_clipped(C)`: the gradient of each record is shortened to length `C`. Lengths
 #'   are those of the standardised problem: residuals in units of the response's scale,
 #'   columns centred, scaled and preconditioned. Without `C` the level is found privately,
@@ -10,6 +14,9 @@
 #' * `no_constraint()`, `l2_ball(r)`: the slopes, in the caller's units, are free, or lie in
 #'   the Euclidean ball of radius `r` about zero. The intercept is free.
 #'
+#' @param k,c Positive numbers: tuning constants in units of sigma; the defaults give 95 %
+#'   efficiency with Gaussian errors.
+#' @param sigma Positive number, the public scale of the residuals, or `NULL`.
 #' @param C Number between 1e-50 and 1e50, or `NULL`.
 #' @param r Positive number.
 #' @return A list of class `dp_loss`, `dp_gradient` or `dp_constraint`.
@@ -20,10 +27,18 @@
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
 #' Learning with Heavy-tailed Data Revisited. IJCAI 2022.
+#'
+#' Huber, P. J. (1964). Robust estimation of a location parameter. *Annals of Mathematical
+#' Statistics* 35, 73-101. \doi{10.1214/aoms/1177703732}
+#'
+#' Beaton, A. E. and Tukey, J. W. (1974). The fitting of power series, meaning polynomials,
+#' illustrated on band-spectroscopic data. *Technometrics* 16, 147-185.
+#' \doi{10.1080/00401706.1974.10489171}
 #' @examples
 #' loss_squared()
 #' grad_clipped(2)
 #' l2_ball(10)
+#' loss_huber()
 #' @name problem_parts
 NULL
 
@@ -34,6 +49,21 @@ new_part <- function(class, name, ...) {
 #' @rdname problem_parts
 #' @export
 loss_squared <- function() new_part("dp_loss", "squared")
+
+#' @rdname problem_parts
+#' @export
+loss_huber <- function(k = 1.345, sigma = NULL) robust_loss("huber", k, "k", sigma)
+
+#' @rdname problem_parts
+#' @export
+loss_biweight <- function(c = 4.685, sigma = NULL) robust_loss("biweight", c, "c", sigma)
+
+robust_loss <- function(name, tuning, arg, sigma) {
+  new_part(
+    "dp_loss", name, tuning = check_number(tuning, arg, 1e-3, 1e3),
+    sigma = if (!is.null(sigma)) check_number(sigma, "sigma", 1e-100, 1e100)
+  )
+}
 
 #' @rdname problem_parts
 #' @export
@@ -75,7 +105,11 @@ as_part <- function(x, class, arg, makers, made_by) {
 }
 
 as_loss <- function(loss) {
-  as_part(loss, "dp_loss", "loss", list(squared = loss_squared), "loss_squared()")
+  as_part(
+    loss, "dp_loss", "loss",
+    list(squared = loss_squared, huber = loss_huber, biweight = loss_biweight),
+    "loss_squared(), loss_huber() or loss_biweight()"
+  )
 }
 
 as_gradient <- function(gradient) {

@@ -97,19 +97,23 @@ dph_status dph_row_norms(const dph_rows *rows, const double *root, int with_resp
 
 /* Margins and derivatives of one block into work->eta and work->psi. */
 static size_t block_psi(const dph_rows *rows, size_t start, const double *norm,
-                        const double *w, const dph_loss *loss, dph_gradient_work *work) {
+                        const double *w, const dph_loss *loss, const double *tuning,
+                        dph_gradient_work *work) {
   const size_t len = dph_rows_fill_margin(rows, start, norm, w, work->z, work->y,
                                           work->eta, work->valid);
-  loss->derivative(work->eta, work->y, DPH_BLOCK, NULL, work->psi);
+  loss->derivative(work->eta, work->y, DPH_BLOCK, tuning, work->psi);
   return len;
 }
 
 dph_status dph_gradient_sizes(const dph_rows *rows, const double *norm, const double *w,
                               const dph_loss *loss, dph_gradient_work *work,
                               const dph_poll *poll, double *size, dph_error *err) {
+  if (loss->tuned) {
+    return dph_fail(err, DPH_ERR_ARGUMENT, "sizes are those of a loss without tuning");
+  }
   for (size_t start = 0; start < rows->n; start += DPH_BLOCK) {
     DPH_TRY(poll_block(poll, start, err));
-    const size_t len = block_psi(rows, start, norm, w, loss, work);
+    const size_t len = block_psi(rows, start, norm, w, loss, NULL, work);
     for (size_t i = 0; i < len; i++) {
       size[start + i] = fabs(work->psi[i]) * norm[start + i];
     }
@@ -134,7 +138,7 @@ dph_status dph_gradient_sum(const dph_rows *rows, const double *norm, const doub
   }
   for (size_t start = 0; start < rows->n; start += DPH_BLOCK) {
     DPH_TRY(poll_block(poll, start, err));
-    const size_t len = block_psi(rows, start, norm, w, rule->loss, work);
+    const size_t len = block_psi(rows, start, norm, w, rule->loss, rule->tuning, work);
     memset(block_norm, 0, sizeof block_norm);
     memcpy(block_norm, norm + start, len * sizeof(double));
     rule->estimator->multiplier(work->psi, block_norm, bound, work->m);

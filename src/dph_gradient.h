@@ -37,6 +37,7 @@ const dph_estimator *dph_estimator_find(const char *name);
 
 typedef struct {
   const dph_loss *loss;
+  const double *tuning; /* of the loss, or NULL if it needs none */
   const dph_estimator *estimator;
   double bound; /* + inf: no clipping */
   double step;  /* grid; 0: plain sums into `plain` */

@@ -46,9 +46,53 @@ static void logistic_value(const double *eta, const double *y, size_t len,
   }
 }
 
+/* Huber with corner k = tuning[0], divided by k: |r| - k/2 beyond the corner. */
+static void huber_derivative(const double *eta, const double *y, size_t len,
+                             const double *tuning, double *out) {
+  const double k = tuning[0];
+  for (size_t i = 0; i < len; i++) {
+    double u = (eta[i] - y[i]) / k;
+    u = u < 1.0 ? u : (u == u ? 1.0 : u);
+    out[i] = u > -1.0 ? u : (u == u ? -1.0 : u);
+  }
+}
+
+static void huber_value(const double *eta, const double *y, size_t len,
+                        const double *tuning, double *out) {
+  const double k = tuning[0];
+  for (size_t i = 0; i < len; i++) {
+    const double r = fabs(eta[i] - y[i]);
+    out[i] = r < k ? 0.5 * r * r / k : r - 0.5 * k;
+  }
+}
+
+/* Biweight with c = tuning[0], scaled so that its derivative
+ * BIWEIGHT_PEAK u (1 - u^2)^2, u = (eta - y) / c, peaks at 1; flat beyond c. */
+#define BIWEIGHT_PEAK 3.4938562148434216 /* 25 sqrt(5) / 16 */
+
+static void biweight_derivative(const double *eta, const double *y, size_t len,
+                                const double *tuning, double *out) {
+  const double c = tuning[0];
+  for (size_t i = 0; i < len; i++) {
+    const double u = (eta[i] - y[i]) / c, v = 1.0 - u * u;
+    out[i] = v > 0.0 ? BIWEIGHT_PEAK * u * v * v : 0.0;
+  }
+}
+
+static void biweight_value(const double *eta, const double *y, size_t len,
+                           const double *tuning, double *out) {
+  const double c = tuning[0];
+  for (size_t i = 0; i < len; i++) {
+    const double u = (eta[i] - y[i]) / c, v = 1.0 - u * u;
+    out[i] = BIWEIGHT_PEAK * c / 6.0 * (v > 0.0 ? 1.0 - v * v * v : 1.0);
+  }
+}
+
 static const dph_loss losses[] = {
-    {"squared", squared_derivative, squared_value, 1.0, INFINITY},
-    {"logistic", logistic_derivative, logistic_value, 0.25, 1.0},
+    {"squared", squared_derivative, squared_value, 1.0, INFINITY, 0},
+    {"logistic", logistic_derivative, logistic_value, 0.25, 1.0, 0},
+    {"huber", huber_derivative, huber_value, 1.0, 1.0, 1},
+    {"biweight", biweight_derivative, biweight_value, BIWEIGHT_PEAK, 1.0, 1},
 };
 
 const dph_loss *dph_loss_find(const char *name) {

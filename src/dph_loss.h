@@ -12,8 +12,9 @@ typedef struct {
                      double *out);
   void (*value)(const double *eta, const double *y, size_t len, const double *tuning,
                 double *out);
-  double curvature; /* upper bound of the second derivative in eta */
+  double curvature; /* upper bound of the second derivative in eta, times tuning[0] */
   double slope;     /* upper bound of |derivative|, INFINITY if there is none */
+  int tuned;        /* does it need a positive finite tuning[0]? */
 } dph_loss;
 
 /* The loss of that name, or NULL. */

@@ -35,6 +35,7 @@ static dph_pgd r_plan(SEXP plan, size_t k) {
   pgd.radius = r_number(r_element(plan, "radius"), "radius");
   pgd.unit = r_doubles(r_element(plan, "unit"), k, 0, "unit");
   pgd.rule.loss = dph_loss_find(r_text(r_element(plan, "loss"), "loss"));
+  pgd.rule.tuning = r_doubles(r_element(plan, "tuning"), 1, 1, "tuning");
   pgd.rule.estimator = dph_estimator_find(r_text(r_element(plan, "estimator"), "estimator"));
   pgd.rule.bound = r_number(r_element(plan, "bound"), "bound");
   pgd.rule.step = r_number(r_element(plan, "step"), "step");
@@ -42,6 +43,10 @@ static dph_pgd r_plan(SEXP plan, size_t k) {
   pgd.noise = r_noise_law(r_element(plan, "noise"));
   if (!pgd.constraint || !pgd.rule.loss || !pgd.rule.estimator) {
     r_fail_argument("unknown loss, estimator or constraint");
+  }
+  const double *tuning = pgd.rule.tuning;
+  if (pgd.rule.loss->tuned && !(tuning && tuning[0] > 0.0 && tuning[0] < INFINITY)) {
+    r_fail_argument("this loss needs a positive `tuning`");
   }
   if (pgd.noise.kind != DPH_NOISE_NONE && !(pgd.rule.step > 0.0)) {
     r_fail_argument("noise needs a grid");

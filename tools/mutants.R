@@ -131,8 +131,8 @@ mutants <- list(
   ),
   mutant(
     "clip-count-sensitivity", "R/lm-descent.R",
-    "law <- count_law(plan$kind, n, stage_cost(plan, \"clip\", length(plan$steps)), sqrt(2))",
-    "law <- count_law(plan$kind, n, stage_cost(plan, \"clip\", length(plan$steps)), 1)",
+    "law <- count_law(plan$kind, n, stage_cost(plan, \"clip\", plan$clips), sqrt(2))",
+    "law <- count_law(plan$kind, n, stage_cost(plan, \"clip\", plan$clips), 1)",
     "a record that leaves a cell and enters another counted as one change", "booked"
   ),
   mutant(

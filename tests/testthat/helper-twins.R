@@ -278,6 +278,11 @@ key_noise <- function(law, n, key) {
   .Call(C_draw_noise, law$noise[[1L]] - 1, as.double(law$noise[[2L]]), as.double(n), key)
 }
 
+robust_plan <- function(k, law, bound, name, tuning, root = NULL) {
+  utils::modifyList(descent_plan(k, law, bound, root),
+                    list(loss = name, estimator = "covariate", tuning = tuning))
+}
+
 logistic_plan <- function(k, law, bound, root = NULL, iterations = 1) {
   utils::modifyList(descent_plan(k, law, bound, root, iterations),
                     list(loss = "logistic", estimator = "covariate"))

@@ -123,3 +123,11 @@ test_that("a logistic regression spends what it books", {
   expect_booked(function() dp_glm(x, big$x1 > 0, 2, 1e-6, scale = known))
   expect_booked(function() dp_glm(x, big$x1 > 0, 2, 1e-6, gradient = grad_clipped(2)))
 })
+
+test_that("a robust regression spends what it books", {
+  x <- as.matrix(big[c("x1", "x2")])
+  for (loss in list(loss_huber(), loss_biweight(sigma = 1))) {
+    expect_booked(function() dp_lm(x, big$y, 2, 1e-6, loss = loss))
+    expect_booked(function() dp_lm(x, big$y, 2, 1e-6, loss = loss, gradient = grad_clipped(2)))
+  }
+})
