@@ -18,6 +18,7 @@
 #'   column); what is missing is found privately.
 #' @param gradient `grad_clipped(C)`: here `C` is the length at which covariates are clipped.
 #'   Without it the level is found privately.
+#' @param constraint An object, see [problem_parts], or its name.
 #' @return An object of class `dp_glm`, which has all that a [dp_lm()] fit has (`center` and
 #'   `scale` of the response are 0 and 1), and
 #' \describe{
