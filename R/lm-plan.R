@@ -80,7 +80,7 @@ clip_releases <- function(gradient, loss) {
 }
 
 clip_label <- function(loss) {
-  if (is_robust(loss)) "gradient, residual, covariate sizes, counts" else "gradient sizes, counts"
+  if (is_robust(loss)) "sizes and residuals, counts" else "gradient sizes, counts"
 }
 
 stage_cost <- function(plan, name, parts = 1) plan$mu * sqrt(plan$share[[name]] / parts)
