@@ -49,7 +49,8 @@ bare_response <- function(schema) {
 }
 
 response_numbers <- function(spec, value) {
-  if (spec$signature$kind == "logical") value - 1 else as.double(value)
+  # codes from 1
+  if (spec$signature$kind %in% c("logical", "factor")) value - 1 else as.double(value)
 }
 
 offset_numbers <- function(schema, values, columns, rows, env) {

@@ -4,6 +4,7 @@
 fit_glm <- function(problem, schema, plan, known, constraint, control) {
   n <- schema$n
   p <- ncol(problem$x)
+  problem$y <- pmin(pmax(problem$y, 0), 1)
   report_stage(control, "scales and centres")
   columns <- standardise_columns(problem, schema, plan, known, n, control)
   report_stage(control, "second moments")
@@ -15,7 +16,7 @@ fit_glm <- function(problem, schema, plan, known, constraint, control) {
     rows <- logistic_rows(problem, columns, schema)
   }
   unit <- caller_scale(columns, schema)
-  fit <- descend_logistic(rows, precondition(noisy), plan, constraint, unit, n, control)
+  fit <- descend_logistic(rows, noisy, plan, constraint, unit, n, control)
   list(
     coefficients = caller_units(fit$w * unit, columns, schema), center = columns$center,
     scale = columns$scale, found = columns$found, bound = fit$bound, sd = fit$sd
@@ -29,28 +30,74 @@ logistic_rows <- function(problem, columns, schema) {
   rows
 }
 
-# The second moments see y - 1/2, whose regression on z is a quarter of the coefficients when
-# these are small.
+# The second moments see y - 1/2.
 centred_response <- function(rows) {
   rows$y_center <- 0.5
   rows
 }
 
-descend_logistic <- function(rows, pre, plan, constraint, unit, n, control) {
+# The share of events m, from the released moments: the curvature of the loss is about
+# m (1 - m) where covariates say little. Without an intercept it is not known: 1/4.
+event_curvature <- function(noisy, intercept, n) {
+  if (intercept == 0) {
+    return(list(share = 0.5, curvature = GLM_CURVATURE))
+  }
+  share <- 0.5 + noisy$moments[1L, ncol(noisy$moments)] / max(noisy$moments[1L, 1L], 0.5)
+  share <- min(max(share, noisy$sd, 5 / n), 1 - max(noisy$sd, 5 / n))
+  list(share = share, curvature = share * (1 - share))
+}
+
+# The linear regression of y - 1/2 on z, over the curvature, about the log-odds of m; half of that
+# where events are rare, for then large log-odds count little in the linear one.
+logistic_start <- function(pre, events, intercept) {
+  w <- pre$start / max(events$curvature, min(2 * events$curvature, GLM_CURVATURE))
+  if (intercept != 0) w[[1L]] <- stats::qlogis(events$share)
+  w
+}
+
+descend_logistic <- function(rows, noisy, plan, constraint, unit, n, control) {
+  pre <- precondition(noisy)
   norm <- row_norms(rows, pre$root)
   k <- length(pre$start)
-  w <- pre$start / GLM_CURVATURE
+  events <- event_curvature(noisy, rows$intercept, n)
+  w <- logistic_start(pre, events, rows$intercept)
   bound <- covariate_level(rows, norm, plan, n, k, GLM_QUANTILE, control)
+  rule <- list(bound = bound, estimator = "covariate")
+  stretch <- covariate_stretch(pre, rule) * max(1, GLM_CURVATURE / (2 * events$curvature))
   sds <- numeric(length(plan$steps))
   for (stage in seq_along(plan$steps)) {
     report_stage(control, sprintf("descent, stage %d of %d", stage, length(plan$steps)))
     law <- descent_law(plan, stage, n, k, bound, pre$root)
     sds[[stage]] <- law$sd
     run <- run_stage(rows, norm, w, plan$steps[[stage]], c(law, list(
-      eta = plan$eta / pre$size, root = pre$root, constraint = constraint$name,
+      eta = plan$eta * stretch / pre$size, root = pre$root, constraint = constraint$name,
       radius = constraint$radius, unit = unit, loss = "logistic", estimator = "covariate"
     )), control)
     w <- run$last
   }
-  list(w = if (plan$private) run$average else w, bound = rep(bound, length(sds)), sd = sds)
+  if (plan$private) w <- run$average else w <- newton_logistic(rows, w, constraint, unit)
+  list(w = w, bound = rep(bound, length(sds)), sd = sds)
+}
+
+# Not private: the same gradient under the second moments weighted by the curvature.
+newton_logistic <- function(rows, w, constraint, unit, steps = 30L) {
+  z <- sweep(sweep(rows$x, 2L, rows$center), 2L, rows$inv_scale, `*`)
+  if (rows$intercept != 0) z <- cbind(rep(1, nrow(z)), z)
+  z[rowSums(!is.finite(z)) > 0, ] <- 0
+  if (!is.null(rows$use)) z[!rows$use, ] <- 0
+  offset <- if (is.null(rows$offset)) 0 else ifelse(is.finite(rows$offset), rows$offset, 0)
+  k <- ncol(z)
+  for (step in seq_len(steps)) {
+    p <- stats::plogis(drop(z %*% w) + offset)
+    moments <- matrix(0, k + 1L, k + 1L)
+    moments[seq_len(k), seq_len(k)] <- crossprod(z, z * (p * (1 - p))) / nrow(z)
+    pre <- precondition(list(moments = moments, sd = 0))
+    norm <- row_norms(rows, pre$root)
+    law <- list(noise = c(0, 0), step = 0, limit = 1, bound = Inf)
+    w <- run_stage(rows, norm, w, 1, c(law, list(
+      eta = 1 / pre$size, root = pre$root, constraint = constraint$name,
+      radius = constraint$radius, unit = unit, loss = "logistic", estimator = "covariate"
+    )), dp_control())$last
+  }
+  w
 }

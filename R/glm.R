@@ -7,7 +7,10 @@
 #' The derivative of the logistic loss lies between -1 and 1, so a row's influence is bounded by
 #' the length of its covariates alone: rows whose (standardised, preconditioned) covariates are
 #' longer than the clip level count with less weight. The weight does not depend on the
-#' response, so if the model holds the estimate is not biased by it.
+#' response, so if the model holds the estimate is not biased by it. The number of steps is fixed:
+#' where the classes are nearly separated by the covariates (log-odds of 5 and more for many rows)
+#' they may not suffice and slopes come out too small; a larger `iterations` in
+#' [dp_control()] helps, at the price of a little more noise.
 #'
 #' @inheritParams dp_lm
 #' @param y,formula The response is binary: numbers 0 and 1, logical, or a factor with two declared
@@ -19,6 +22,8 @@
 #' @param gradient `grad_clipped(C)`: here `C` is the length at which covariates are clipped.
 #'   Without it the level is found privately.
 #' @param constraint An object, see [problem_parts], or its name.
+#' @param epsilon Positive number. `Inf` is the same descent without clipping and noise, followed by
+#'   Newton steps (not private): maximum likelihood.
 #' @return An object of class `dp_glm`, which has all that a [dp_lm()] fit has (`center` and
 #'   `scale` of the response are 0 and 1), and
 #' \describe{
@@ -64,12 +69,13 @@ dp_glm.formula <- function(formula, data, epsilon, delta, ..., family = stats::b
   check_dots(..., known = WEIGHTS_REFUSED)
   check_family(family)
   spec <- glm_spec(epsilon, delta, gradient, constraint, budget, control)
-  coded <- code_response(formula, data)
+  if (missing(data)) data <- NULL
   schema <- schema_formula(
-    formula, coded$data, subset = substitute(subset), offset = substitute(offset),
-    caller = parent.frame()
+    formula, data, subset = substitute(subset), offset = substitute(offset),
+    caller = parent.frame(), binary = TRUE
   )
-  run_glm(schema, spec, scale, na.action, coded$classes)
+  response <- schema$variables[[1L]]$signature
+  run_glm(schema, spec, scale, na.action, response_classes(response$kind, response$levels))
 }
 
 #' @rdname dp_glm
@@ -84,9 +90,10 @@ dp_glm.default <- function(x, y, epsilon, delta, ..., family = stats::binomial()
   check_dots(..., known = WEIGHTS_REFUSED)
   check_family(family)
   spec <- glm_spec(epsilon, delta, gradient, constraint, budget, control)
-  coded <- code_classes(y, "y")
-  schema <- schema_matrix(x, coded$y, offset, check_flag(intercept, "intercept"), subset)
-  run_glm(schema, spec, scale, na.action, coded$classes)
+  if (missing(y)) dp_abort("`y` is missing: give the response, or a formula first.")
+  kind <- if (is.factor(y)) "factor" else if (is.logical(y)) "logical" else "numeric"
+  schema <- schema_matrix(x, code_factor(y), offset, check_flag(intercept, "intercept"), subset)
+  run_glm(schema, spec, scale, na.action, response_classes(kind, levels(y)))
 }
 
 #' @rdname dp_glm
@@ -121,40 +128,37 @@ glm_spec <- function(epsilon, delta, gradient, constraint, budget, control) {
   )
 }
 
-# A factor with two declared levels becomes 0 and 1, element by element; the levels are public.
-code_classes <- function(y, label) {
-  if (!is.factor(y)) {
-    return(list(y = y, classes = if (is.logical(y)) c(FALSE, TRUE) else c(0, 1)))
-  }
-  if (nlevels(y) != 2L) {
+check_two_levels <- function(levels, label) {
+  if (length(levels) != 2L) {
     dp_abort(sprintf(paste(
       "the response `%s` must have two declared levels, the event second:",
       "factor(%s, levels = c(...))."
     ), label, label))
   }
-  list(y = as.integer(y) - 1L, classes = levels(y))
 }
 
-# The same for the response of a formula, where it is a column of its own.
-code_response <- function(formula, data) {
-  response <- if (length(formula) == 3L) formula[[2L]]
-  if (!is.symbol(response) || !is.data.frame(data) || !as.character(response) %in% names(data)) {
-    return(list(data = data, classes = c(0, 1)))
+# The two classes, from what is public: the kind of the response and its levels.
+response_classes <- function(kind, levels) {
+  switch(kind, factor = levels, logical = c(FALSE, TRUE), c(0, 1))
+}
+
+# A factor becomes 0 and 1, element by element.
+code_factor <- function(y) {
+  if (!is.factor(y)) {
+    return(y)
   }
-  name <- as.character(response)
-  coded <- code_classes(data[[name]], name)
-  if (is.factor(data[[name]])) data[[name]] <- coded$y
-  list(data = data, classes = coded$classes)
+  check_two_levels(levels(y), "y")
+  as.integer(y) - 1L
 }
 
 # Schema -> plan -> curator's checks -> charge -> values -> fit.
 run_glm <- function(schema, spec, scale, na.action, classes) {
-  if (!is.null(scale[["y"]])) {
-    dp_abort("`scale` has an element `y`: a binary response needs none.")
-  }
   n <- schema$n
   k <- length(schema$columns)
   known <- known_scales(scale, schema)
+  if (is.list(scale) && "y" %in% names(scale)) {
+    dp_abort("`scale` has an element `y`: a binary response needs none.")
+  }
   known$center[[length(known$center)]] <- 0
   known$scale[[length(known$scale)]] <- 1
   tuned <- sum(is.na(known$center) | is.na(known$scale))

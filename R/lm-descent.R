@@ -84,7 +84,9 @@ descend <- function(rows, pre, plan, constraint, unit, n, control) {
   bounds <- sds <- numeric(length(plan$steps))
   for (stage in seq_along(plan$steps)) {
     report_stage(control, sprintf("descent, stage %d of %d", stage, length(plan$steps)))
-    robust <- is_robust(plan$loss) && stage == length(plan$steps)
+    # without noise the scale of the residuals is found again and again
+    robust <- is_robust(plan$loss) &&
+      if (plan$private) stage == length(plan$steps) else stage > 1L
     rule <- if (robust) {
       robust_rule(rows, norm, w, plan, stage, n, bounds, control)
     } else {
@@ -94,14 +96,16 @@ descend <- function(rows, pre, plan, constraint, unit, n, control) {
     bounds[[stage]] <- rule$bound
     law <- descent_law(plan, stage, n, k, bounds[[stage]], pre$root)
     sds[[stage]] <- law$sd
+    eta <- plan$eta * rule$step * covariate_stretch(pre, rule) / pre$size
     run <- run_stage(rows, norm, w, plan$steps[[stage]], c(law, list(
-      eta = plan$eta * rule$step / pre$size, root = pre$root, constraint = constraint$name,
+      eta = eta, root = pre$root, constraint = constraint$name,
       radius = constraint$radius, unit = unit, loss = rule$loss, estimator = rule$estimator,
       tuning = rule$tuning
     )), control)
     w <- run$last
   }
-  list(w = run$average, bound = bounds, sd = sds)
+  last <- is_robust(plan$loss) && !plan$private
+  list(w = if (last) run$last else run$average, bound = bounds, sd = sds)
 }
 
 # Share of the rows whose covariates a robust loss leaves as they are.
@@ -117,13 +121,28 @@ robust_rule <- function(rows, norm, w, plan, stage, n, bounds, control) {
   if (length(sigma) == 0L) {
     alone <- ifelse(norm < Inf, 1, Inf)
     median <- clip_quantile(rows, alone, w, plan, n, 0.5, control)
-    if (is.na(median)) median <- bounds[[stage - 1L]] / sqrt(length(w))
+    if (is.na(median)) {
+      median <- if (plan$private) bounds[[stage - 1L]] / sqrt(length(w)) else 0
+    }
     sigma <- median / stats::qnorm(0.75)
   }
-  tuning <- max(plan$loss$tuning * sigma, 1e-100)
+  loss <- plan$loss
+  if (!plan$private && stage < 6L) loss <- loss_huber() # towards the biweight from a good start
+  tuning <- min(max(loss$tuning * sigma, 1e-100), 1e100)
   bound <- covariate_level(rows, norm, plan, n, length(w), ROBUST_QUANTILE, control)
-  list(bound = bound, loss = plan$loss$name, estimator = "covariate", tuning = tuning,
-       step = tuning / ROBUST_CURVATURE[[plan$loss$name]])
+  list(bound = bound, loss = loss$name, estimator = "covariate", tuning = tuning,
+       step = tuning / ROBUST_CURVATURE[[loss$name]])
+}
+
+# Clipping the k preconditioned covariates (whose second moments have norm `size`) at C takes
+# curvature away: where they look alike in all directions what is left is at most C E|z| / k,
+# E|z| <= sqrt(k). Half as much more than without clipping at most, for in the direction of the
+# intercept hardly any may be gone.
+covariate_stretch <- function(pre, rule) {
+  if (rule$estimator != "covariate") {
+    return(1)
+  }
+  max(1, min(sqrt(length(pre$start) * pre$size) / rule$bound, 1.5))
 }
 
 # Steps in chunks, so that many of them need little memory: the last iterate, and the

@@ -27,7 +27,7 @@
 #' @param data A data frame; required, and its number of rows is public.
 #' @param y Numeric vector of length n.
 #' @param epsilon Positive number. `Inf` runs the same solver without clipping and noise
-#'   (not private) and gives the least-squares fit.
+#'   (not private) and gives the least-squares fit, or that of the robust loss.
 #' @param delta Number above 0, well below 1/n.
 #' @param ... For the generic: arguments of the methods. A name that no method
 #'   knows is an error.
@@ -169,7 +169,7 @@ run_lm <- function(schema, spec, scale, na.action) {
   }
   plan <- plan_lm(n, length(schema$columns), tuned, allowance$mu, spec$delta, spec$control,
                   spec$gradient, spec$loss)
-  plan <- if (is_robust(spec$loss)) finish_plan(plan, steps = c(24, 400)) else finish_plan(plan)
+  plan <- finish_plan(plan, steps = if (is_robust(spec$loss)) c(24, rep(60, 12)) else 24)
   events <- if (plan$private) lm_events(plan, tuned, n) else list()
   if (plan$private) check_lm_laws(plan, n, length(schema$columns), tuned)
   warn_small_lm(plan, n)

@@ -16,7 +16,8 @@
 #'
 #' @param k,c Positive numbers: tuning constants in units of sigma; the defaults give 95 %
 #'   efficiency with Gaussian errors.
-#' @param sigma Positive number, the public scale of the residuals, or `NULL`.
+#' @param sigma Positive number, the public scale of the residuals in the response's units (one
+#'   that is far off makes a bad fit, without a warning), or `NULL`.
 #' @param C Number between 1e-50 and 1e50, or `NULL`.
 #' @param r Positive number.
 #' @return A list of class `dp_loss`, `dp_gradient` or `dp_constraint`.

@@ -6,7 +6,9 @@
 
 # `subset` and `offset` are unevaluated expressions (or NULL) that are looked
 # up in `data` and then in `caller`.
-schema_formula <- function(formula, data, subset = NULL, offset = NULL, caller = parent.frame()) {
+# `binary`: a factor with two declared levels may be the response.
+schema_formula <- function(formula, data, subset = NULL, offset = NULL, caller = parent.frame(),
+                           binary = FALSE) {
   if (missing(formula) || !inherits(formula, "formula")) {
     dp_abort("`formula` must be a formula, e.g. y ~ x1 + x2.")
   }
@@ -21,7 +23,7 @@ schema_formula <- function(formula, data, subset = NULL, offset = NULL, caller =
 
   bound <- bind_parts(parts, view, env)
   variables <- lapply(seq_along(parts), function(i) {
-    variable_spec(parts[[i]], labels[[i]], roles[[i]], view, bound, env)
+    variable_spec(parts[[i]], labels[[i]], roles[[i]], view, bound, env, binary)
   })
   arguments <- argument_specs(subset, offset, view, caller)
   design <- design_plan(terms, variables)
@@ -194,7 +196,7 @@ check_columns <- function(used, view) {
 }
 
 # What is known about one variable of the formula (a column or a call).
-variable_spec <- function(expr, label, role, view, bound, env) {
+variable_spec <- function(expr, label, role, view, bound, env, binary = FALSE) {
   symbols <- expression_symbols(expr)$variables
   raw <- intersect(symbols, names(bound$prototypes))
   if (length(raw) == 0L) {
@@ -209,7 +211,7 @@ variable_spec <- function(expr, label, role, view, bound, env) {
       expr, label, bound$prototypes[raw], bound$env, env, view$n, bound$numbers, bound$strings
     )
   }
-  check_role(signature, label, role)
+  check_role(signature, label, role, binary)
   spec <- list(
     label = label, expr = strip_source(expr), role = role, raw = raw, bare = bare,
     signature = signature,
@@ -244,7 +246,10 @@ column_signature <- function(proto, label) {
   )
 }
 
-check_role <- function(signature, label, role) {
+check_role <- function(signature, label, role, binary) {
+  if (role == "response" && binary && signature$kind == "factor") {
+    return(check_two_levels(signature$levels, label))
+  }
   if (role == "response" && (signature$kind == "factor" || signature$ncol > 1L)) {
     dp_abort(paste0("the response `", label, "` must be one column of numbers."))
   }

@@ -185,3 +185,47 @@ test_that("summary, plot and refusals", {
   expect_silent(dp_glm(b ~ x1, b, 3, 1e-6, family = binomial))
   expect_silent(dp_glm(b ~ x1, b, 3, 1e-6, family = "binomial"))
 })
+
+test_that("a factor response keeps its labels for subset, offset and terms", {
+  b <- fixture(3000, 25)
+  b$g <- factor(ifelse(b$b == 1, "yes", "no"), levels = c("no", "yes"))
+  plain <- stats::glm(g ~ x1, stats::binomial(), b, subset = g == "no" | x1 > 0)
+  fit <- dp_glm(g ~ x1, b, Inf, subset = g == "no" | x1 > 0)
+  expect_equal(coef(fit), coef(plain), tolerance = 1e-6)
+  plain <- stats::glm(g ~ x1, stats::binomial(), b, offset = ifelse(g == "yes", 0.5, 0))
+  fit <- dp_glm(g ~ x1, b, Inf, offset = ifelse(g == "yes", 0.5, 0))
+  expect_equal(coef(fit), coef(plain), tolerance = 1e-6)
+  expect_identical(fit$classes, c("no", "yes"))
+  expect_type(predict(dp_glm((b == 1) ~ x1, b, Inf), b[1:3, ], type = "class"), "logical")
+})
+
+test_that("rare events and responses out of range do not lead it astray", {
+  skip_on_cran()
+  set.seed(307)
+  n <- 40000
+  x <- cbind(a = stats::rnorm(n), b = stats::rexp(n))
+  rare <- stats::rbinom(n, 1, stats::plogis(-4 + x[, 1] - 0.5 * x[, 2]))
+  control <- dp_control(rng = "R")
+  plain <- coef(stats::glm(rare ~ x, stats::binomial()))
+  expect_lt(max(abs(coef(dp_glm(x, rare, 4, 1e-6, control = control)) - plain)), 0.2)
+  expect_equal(unname(coef(dp_glm(x, rare, Inf))), unname(plain), tolerance = 1e-6)
+  y <- stats::rbinom(n, 1, stats::plogis(x[, 1] - x[, 2]))
+  at <- function(k) {
+    set.seed(308)
+    coef(dp_glm(x, (y - 0.5) * k + 0.5, 4, 1e-6, control = control))
+  }
+  expect_identical(at(1), at(1e4))
+  wild <- y * Inf
+  wild[y == 0] <- -Inf
+  set.seed(308)
+  expect_identical(coef(dp_glm(x, wild, 4, 1e-6, control = control)), at(1))
+})
+
+test_that("what is missing or misplaced is named", {
+  b <- fixture(200, 26)
+  refused <- function(expr, text) expect_error(expr, text, class = "dp_error_input")
+  refused(dp_glm(b ~ x1, epsilon = 1, delta = 1e-6), "`data`")
+  refused(dp_glm(b$x1, epsilon = 1, delta = 1e-6), "`y`")
+  refused(dp_glm(b ~ x1, b, 1, 1e-6, scale = 3), "`scale`")
+})
+

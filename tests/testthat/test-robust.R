@@ -109,3 +109,29 @@ test_that("a robust private fit is near the truth", {
     expect_identical(fit$loss, loss)
   }
 })
+
+test_that("without noise gross errors do no harm, nor does a constant response", {
+  skip_if_not_installed("MASS")
+  set.seed(313)
+  x <- matrix(stats::rnorm(4000), 2000)
+  y <- drop(1 + x %*% c(1, 1)) + 0.1 * stats::rt(2000, 3)
+  y[1:300] <- 30
+  plain <- MASS::rlm(y ~ x, psi = MASS::psi.bisquare, maxit = 100)
+  expect_equal(unname(coef(dp_lm(x, y, Inf, loss = "biweight"))), unname(coef(plain)),
+               tolerance = 1e-2)
+  for (loss in c("huber", "biweight")) {
+    fit <- dp_lm(x, rep(5, 2000), Inf, loss = loss)
+    expect_equal(unname(coef(fit)), c(5, 0, 0))
+  }
+})
+
+test_that("a scale that is far off stops nothing after the charge", {
+  set.seed(314)
+  b <- fixture(3000, 33)
+  budget <- privacy_budget(8, 1e-6)
+  off <- list(y = list(center = 0, scale = 1e-290))
+  fit <- suppressWarnings(dp_lm(y ~ x1, b, 4, 1e-6, loss = loss_huber(k = 1e3, sigma = 1e100),
+                                scale = off, budget = budget))
+  expect_true(all(is.finite(coef(fit))))
+})
+
