@@ -11,6 +11,9 @@
 #             on the response: no bias given x.
 GLM_STAGES <- list(steps = c(6, 30), share = c(0.06, 0.94))
 
+# With many rows what is left of the start counts for more than the noise of more steps.
+GLM_LONG <- list(rows = 8000, steps = 75)
+
 # Share of the rows whose covariates are left as they are: noise goes with the level, and what a
 # long row loses is little, for its response is the easier to tell.
 GLM_QUANTILE <- 0.4
@@ -32,6 +35,7 @@ plan_glm <- function(n, k, tuned, mu, control, gradient) {
     clip = if (fixed) 0 else sizes, descent = 0.75
   )
   steps <- GLM_STAGES$steps
+  if (n * mu > GLM_LONG$rows) steps[[2L]] <- GLM_LONG$steps
   if (!is.null(control$iterations)) steps[[2L]] <- control$iterations
   share <- share / sum(share)
   sensible <- lm_sensible_n(k, tuned, mu)
