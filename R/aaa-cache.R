@@ -34,7 +34,7 @@ remember <- function(f, size = 64L) {
     if (any(lengths(list(...)) > 8L)) {
       return(f(...))
     }
-    key <- number_key(...)
+    key <- paste(c(number_key(...), names(list(...))), collapse = " ")
     value <- cache$get(key)
     if (is.null(value)) {
       value <- f(...)

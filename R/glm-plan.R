@@ -24,14 +24,9 @@ GLM_CURVATURE <- 0.25
 plan_glm <- function(n, k, tuned, mu, control, gradient) {
   fixed <- !is.null(gradient$bound)
   resolution <- size_resolution(n, mu)
-  columns <- sqrt(2 * tuned)
   sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.004, 0.05)
-  search <- function(name, least, most) {
-    count_share(SEARCH_NEED[[name]], columns, n, mu, least, most) * (tuned > 0)
-  }
   share <- c(
-    pairs = search("pairs", 0.015, 0.30), exponents = search("exponents", 0.005, 0.08),
-    location = search("location", 0.006, 0.12), norms = sizes, moments = 0.10,
+    search_shares(n, tuned, mu), norms = sizes, moments = 0.10,
     clip = if (fixed) 0 else sizes, descent = 0.75
   )
   steps <- GLM_STAGES$steps
@@ -43,21 +38,6 @@ plan_glm <- function(n, k, tuned, mu, control, gradient) {
     mu = mu, private = is.finite(mu), share = share, sub = resolution$sub,
     eta = (if (is.null(control$step)) 1 else control$step) / GLM_CURVATURE, steps = steps,
     stage_mu = mu * sqrt(share[["descent"]] * GLM_STAGES$share), bound = gradient$bound, clips = 1,
-    sensible = sensible <= n, n_sensible = sensible
+    clip_label = "covariate norms, counts", sensible = sensible <= n, n_sensible = sensible
   ), eta = 1 / GLM_CURVATURE, steps = 200)
-}
-
-glm_events <- function(plan, tuned) {
-  columns <- sqrt(2 * tuned)
-  Filter(Negate(is.null), c(
-    list(
-      counts_event(plan, "pair differences, counts", "pairs", columns),
-      counts_event(plan, "exponents, counts", "exponents", columns),
-      counts_event(plan, "location, counts", "location", columns),
-      counts_event(plan, "row norms, counts", "norms", sqrt(2)),
-      moments_event(plan),
-      counts_event(plan, "covariate norms, counts", "clip", sqrt(2))
-    ),
-    lapply(seq_along(plan$steps), function(i) gradient_event(plan, i))
-  ))
 }

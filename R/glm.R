@@ -68,7 +68,7 @@ dp_glm.formula <- function(formula, data, epsilon, delta, ..., family = stats::b
                            budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   check_family(family)
-  spec <- glm_spec(epsilon, delta, gradient, constraint, budget, control)
+  spec <- lm_spec(epsilon, delta, LOGISTIC, gradient, constraint, budget, control, "dp_glm")
   if (missing(data)) data <- NULL
   schema <- schema_formula(
     formula, data, subset = substitute(subset), offset = substitute(offset),
@@ -89,7 +89,7 @@ dp_glm.default <- function(x, y, epsilon, delta, ..., family = stats::binomial()
   }
   check_dots(..., known = WEIGHTS_REFUSED)
   check_family(family)
-  spec <- glm_spec(epsilon, delta, gradient, constraint, budget, control)
+  spec <- lm_spec(epsilon, delta, LOGISTIC, gradient, constraint, budget, control, "dp_glm")
   if (missing(y)) dp_abort("`y` is missing: give the response, or a formula first.")
   kind <- if (is.factor(y)) "factor" else if (is.logical(y)) "logical" else "numeric"
   schema <- schema_matrix(x, code_factor(y), offset, check_flag(intercept, "intercept"), subset)
@@ -105,6 +105,9 @@ dp_glm.data.frame <- function(x, y, epsilon, delta, ...) {
   dp_glm.default(x, y, epsilon, delta, ...)
 }
 
+# The loss is that of the family, not one to choose.
+LOGISTIC <- list(name = "logistic")
+
 # binomial(), binomial or "binomial", with the logit link.
 check_family <- function(family) {
   if (is.function(family)) family <- tryCatch(family(), error = function(e) NULL)
@@ -116,16 +119,6 @@ check_family <- function(family) {
   if (!ok) {
     dp_abort("`family` must be binomial() with its logit link; no other is available.")
   }
-}
-
-glm_spec <- function(epsilon, delta, gradient, constraint, budget, control) {
-  control <- check_control(control, "dp_glm")
-  epsilon <- check_epsilon(epsilon)
-  delta <- if (epsilon == Inf && missing(delta)) 0 else check_delta(delta, epsilon < Inf)
-  list(
-    epsilon = epsilon, delta = delta, gradient = as_gradient(gradient),
-    constraint = as_constraint(constraint), budget = budget, control = control
-  )
 }
 
 check_two_levels <- function(levels, label) {
@@ -148,13 +141,11 @@ code_factor <- function(y) {
     return(y)
   }
   check_two_levels(levels(y), "y")
-  as.integer(y) - 1L
+  # a damaged factor has codes that are no integers: NA, without a word
+  suppressWarnings(as.integer(y)) - 1L
 }
 
-# Schema -> plan -> curator's checks -> charge -> values -> fit.
 run_glm <- function(schema, spec, scale, na.action, classes) {
-  n <- schema$n
-  k <- length(schema$columns)
   known <- known_scales(scale, schema)
   if (is.list(scale) && "y" %in% names(scale)) {
     dp_abort("`scale` has an element `y`: a binary response needs none.")
@@ -162,31 +153,12 @@ run_glm <- function(schema, spec, scale, na.action, classes) {
   known$center[[length(known$center)]] <- 0
   known$scale[[length(known$scale)]] <- 1
   tuned <- sum(is.na(known$center) | is.na(known$scale))
-  mu <- Inf
-  if (spec$epsilon < Inf || !is.null(spec$budget)) {
-    mu <- ledger_allowance(spec$budget, spec$epsilon, spec$delta, "gaussian")$mu
-  }
-  plan <- plan_glm(n, k, tuned, mu, spec$control, spec$gradient)
-  events <- if (plan$private) glm_events(plan, tuned) else list()
-  if (plan$private) check_lm_laws(plan, n, k, tuned)
-  warn_small_lm(plan, n)
-  warn_large_delta(spec$delta, n)
-  use <- curator_check(schema, na.action)
-  ledger_charge(spec$budget, events, spec$epsilon, spec$delta, "dp_glm")
-  fit <- fit_glm(frame_values(schema, use), schema, plan, known, spec$constraint, spec$control)
-  names <- c(setdiff(schema$columns, "(Intercept)"), schema$response)
-  warn_not_found(fit$found, names)
-  out <- new_dp_fit(
-    "glm", fit$coefficients, n,
-    new_privacy(spec$epsilon, spec$delta, events, rng = spec$control$rng,
-                calibration = spec$control$calibration),
-    schema = strip_schema(schema), center = stats::setNames(fit$center, names),
-    scale = stats::setNames(fit$scale, names), found = stats::setNames(fit$found, names),
-    bound = fit$bound, sd = fit$sd, loss = "logistic", constraint = spec$constraint,
-    family = "binomial", classes = classes
-  )
-  class(out) <- c("dp_glm", "dp_lm", "dp_fit")
-  out
+  plan <- plan_glm(schema$n, length(schema$columns), tuned, regression_mu(spec), spec$control,
+                   spec$gradient)
+  fit <- run_regression("glm", schema, spec, plan, known, tuned, na.action, fit_glm,
+                        family = "binomial", classes = classes)
+  class(fit) <- c("dp_glm", "dp_lm", "dp_fit")
+  fit
 }
 
 #' Predictions of a private logistic regression

@@ -39,18 +39,23 @@ size_resolution <- function(n, mu) {
   }
 }
 
+# Of the searches for scales and centres of `tuned` columns.
+search_shares <- function(n, tuned, mu) {
+  one <- function(name, least, most) {
+    count_share(SEARCH_NEED[[name]], sqrt(2 * tuned), n, mu, least, most) * (tuned > 0)
+  }
+  c(pairs = one("pairs", 0.015, 0.30), exponents = one("exponents", 0.005, 0.08),
+    location = one("location", 0.006, 0.12))
+}
+
 # tuned: number of columns (the response among them) whose centre and scale are
 # found privately; k: coefficients, the intercept among them.
 plan_lm <- function(n, k, tuned, mu, delta, control, gradient, loss = loss_squared()) {
   clips <- clip_releases(gradient, loss)
   resolution <- size_resolution(n, mu)
-  columns <- sqrt(2 * tuned)
   sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.004, 0.05)
   share <- c(
-    pairs = count_share(SEARCH_NEED[["pairs"]], columns, n, mu, 0.015, 0.30) * (tuned > 0),
-    exponents = count_share(SEARCH_NEED[["exponents"]], columns, n, mu, 0.005, 0.08) * (tuned > 0),
-    location = count_share(SEARCH_NEED[["location"]], columns, n, mu, 0.006, 0.12) * (tuned > 0),
-    norms = sizes, moments = 0.08,
+    search_shares(n, tuned, mu), norms = sizes, moments = 0.08,
     clip = clips * sizes, descent = sum(DESCENT_STAGES$share)
   )
   steps <- DESCENT_STAGES$steps
@@ -61,6 +66,7 @@ plan_lm <- function(n, k, tuned, mu, delta, control, gradient, loss = loss_squar
     eta = if (is.null(control$step)) 1 else control$step, steps = steps,
     stage_mu = mu * sqrt(share[["descent"]] * DESCENT_STAGES$share / sum(DESCENT_STAGES$share)),
     quantile = DESCENT_STAGES$quantile, bound = gradient$bound, loss = loss, clips = clips,
+    clip_label = clip_label(loss),
     sensible = lm_sensible_n(k, tuned, mu) <= n, n_sensible = lm_sensible_n(k, tuned, mu)
   )
 }
@@ -94,7 +100,7 @@ lm_sensible_n <- function(k, tuned, mu) {
 }
 
 # The events of a plan, for the ledger: fixed before any value is read.
-lm_events <- function(plan, tuned, n) {
+lm_events <- function(plan, tuned) {
   columns <- sqrt(2 * tuned)
   Filter(Negate(is.null), c(
     list(
@@ -103,7 +109,7 @@ lm_events <- function(plan, tuned, n) {
       counts_event(plan, "location, counts", "location", columns),
       counts_event(plan, "row norms, counts", "norms", sqrt(2)),
       moments_event(plan),
-      counts_event(plan, clip_label(plan$loss), "clip", sqrt(2), plan$clips)
+      counts_event(plan, plan$clip_label, "clip", sqrt(2), plan$clips)
     ),
     lapply(seq_along(plan$steps), function(i) gradient_event(plan, i))
   ))

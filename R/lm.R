@@ -114,7 +114,7 @@ dp_lm.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, off
                           gradient = grad_clipped(), constraint = no_constraint(),
                           budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
-  spec <- lm_spec(epsilon, delta, loss, gradient, constraint, budget, control)
+  spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, budget, control)
   schema <- schema_formula(
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame()
@@ -132,7 +132,7 @@ dp_lm.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset = 
     dp_abort("`x` is text: write a formula without quotes, dp_lm(y ~ x1, data = ...).")
   }
   check_dots(..., known = WEIGHTS_REFUSED)
-  spec <- lm_spec(epsilon, delta, loss, gradient, constraint, budget, control)
+  spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, budget, control)
   schema <- schema_matrix(x, y, offset, check_flag(intercept, "intercept"), subset)
   run_lm(schema, spec, scale, na.action)
 }
@@ -147,12 +147,13 @@ dp_lm.data.frame <- function(x, y, epsilon, delta, ...) {
 }
 
 # Public checks of everything but the data.
-lm_spec <- function(epsilon, delta, loss, gradient, constraint, budget, control) {
-  control <- check_control(control, "dp_lm")
+lm_spec <- function(epsilon, delta, loss, gradient, constraint, budget, control,
+                    front = "dp_lm") {
+  control <- check_control(control, front)
   epsilon <- check_epsilon(epsilon)
   delta <- if (epsilon == Inf && missing(delta)) 0 else check_delta(delta, epsilon < Inf)
   list(
-    epsilon = epsilon, delta = delta, loss = as_loss(loss), gradient = as_gradient(gradient),
+    epsilon = epsilon, delta = delta, loss = loss, gradient = as_gradient(gradient),
     constraint = as_constraint(constraint), budget = budget, control = control
   )
 }
@@ -161,31 +162,38 @@ lm_spec <- function(epsilon, delta, loss, gradient, constraint, budget, control)
 run_lm <- function(schema, spec, scale, na.action) {
   known <- known_scales(scale, schema)
   tuned <- sum(is.na(known$center) | is.na(known$scale))
-  n <- schema$n
-  allowance <- if (spec$epsilon < Inf || !is.null(spec$budget)) {
-    ledger_allowance(spec$budget, spec$epsilon, spec$delta, "gaussian")
-  } else {
-    list(mu = Inf)
-  }
-  plan <- plan_lm(n, length(schema$columns), tuned, allowance$mu, spec$delta, spec$control,
-                  spec$gradient, spec$loss)
+  plan <- plan_lm(schema$n, length(schema$columns), tuned, regression_mu(spec), spec$delta,
+                  spec$control, spec$gradient, spec$loss)
   plan <- finish_plan(plan, steps = if (is_robust(spec$loss)) c(24, rep(60, 12)) else 24)
-  events <- if (plan$private) lm_events(plan, tuned, n) else list()
+  run_regression("lm", schema, spec, plan, known, tuned, na.action, fit_lm)
+}
+
+regression_mu <- function(spec) {
+  if (spec$epsilon == Inf && is.null(spec$budget)) {
+    return(Inf)
+  }
+  ledger_allowance(spec$budget, spec$epsilon, spec$delta, "gaussian")$mu
+}
+
+# What all regressions do once there is a plan; `...`: more for the fit.
+run_regression <- function(front, schema, spec, plan, known, tuned, na.action, fitter, ...) {
+  n <- schema$n
+  events <- if (plan$private) lm_events(plan, tuned) else list()
   if (plan$private) check_lm_laws(plan, n, length(schema$columns), tuned)
   warn_small_lm(plan, n)
   warn_large_delta(spec$delta, n)
   use <- curator_check(schema, na.action)
-  ledger_charge(spec$budget, events, spec$epsilon, spec$delta, "dp_lm")
-  fit <- fit_lm(frame_values(schema, use), schema, plan, known, spec$constraint, spec$control)
+  ledger_charge(spec$budget, events, spec$epsilon, spec$delta, paste0("dp_", front))
+  fit <- fitter(frame_values(schema, use), schema, plan, known, spec$constraint, spec$control)
   names <- c(setdiff(schema$columns, "(Intercept)"), schema$response)
   warn_not_found(fit$found, names)
   new_dp_fit(
-    "lm", fit$coefficients, n,
+    front, fit$coefficients, n,
     new_privacy(spec$epsilon, spec$delta, events, rng = spec$control$rng,
                 calibration = spec$control$calibration),
     schema = strip_schema(schema), center = stats::setNames(fit$center, names),
     scale = stats::setNames(fit$scale, names), found = stats::setNames(fit$found, names),
-    bound = fit$bound, sd = fit$sd, loss = spec$loss$name, constraint = spec$constraint
+    bound = fit$bound, sd = fit$sd, loss = spec$loss$name, constraint = spec$constraint, ...
   )
 }
 

@@ -4,8 +4,8 @@
  * loss's derivative at eta_i = z_i'w. The estimator turns it into m_i z_i; for
  * "clipped" m_i = psi_i min(1, bound / (|psi_i| norm_i)) with norm_i = ||L z_i||,
  * L the (public) lower triangular root of the preconditioner or the identity.
- * For "covariate", which needs a loss whose derivative stays within [-1, 1], m_i =
- * psi_i min(1, bound / norm_i): the weight depends on the covariates alone.
+ * For "covariate", meant for a loss whose derivative stays within [-1, 1], m_i = psi_i,
+ * clamped to that, times min(1, bound / norm_i): the weight depends on the covariates alone.
  * Its integer contribution is round(m_i z_i / step), clamped to +-limit.
  *
  * Sensitivity (replace one row), with c = bound (1 - DPH_NORM_SLACK) / step and

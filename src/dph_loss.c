@@ -89,10 +89,10 @@ static void biweight_value(const double *eta, const double *y, size_t len,
 }
 
 static const dph_loss losses[] = {
-    {"squared", squared_derivative, squared_value, 1.0, INFINITY, 0},
-    {"logistic", logistic_derivative, logistic_value, 0.25, 1.0, 0},
-    {"huber", huber_derivative, huber_value, 1.0, 1.0, 1},
-    {"biweight", biweight_derivative, biweight_value, BIWEIGHT_PEAK, 1.0, 1},
+    {"squared", squared_derivative, squared_value, 1.0, 0},
+    {"logistic", logistic_derivative, logistic_value, 0.25, 0},
+    {"huber", huber_derivative, huber_value, 1.0, 1},
+    {"biweight", biweight_derivative, biweight_value, BIWEIGHT_PEAK, 1},
 };
 
 const dph_loss *dph_loss_find(const char *name) {

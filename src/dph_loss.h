@@ -13,7 +13,6 @@ typedef struct {
   void (*value)(const double *eta, const double *y, size_t len, const double *tuning,
                 double *out);
   double curvature; /* upper bound of the second derivative in eta, times tuning[0] */
-  double slope;     /* upper bound of |derivative|, INFINITY if there is none */
   int tuned;        /* does it need a positive finite tuning[0]? */
 } dph_loss;
 

@@ -74,3 +74,9 @@ test_that("values that were asked for before are kept", {
   expect_identical(calls, 4)
   expect_identical(cached(1:9), as.integer(1:9) + 0)
 })
+
+test_that("kept values know their arguments by name", {
+  cached <- remember(function(x, y) x - y)
+  expect_identical(cached(x = 3, y = 1), 2)
+  expect_identical(cached(y = 3, x = 1), -2)
+})

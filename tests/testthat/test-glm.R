@@ -229,3 +229,14 @@ test_that("what is missing or misplaced is named", {
   refused(dp_glm(b ~ x1, b, 1, 1e-6, scale = 3), "`scale`")
 })
 
+test_that("the charge comes before the values are read, and is kept", {
+  b <- fixture(4000, 27)
+  budget <- privacy_budget(2, 1e-6)
+  broken <- with_replaced(run_regression, frame_values = function(...) stop("planted"))
+  broken <- with_replaced(run_glm, run_regression = broken)
+  front <- with_replaced(dp_glm.formula, run_glm = broken)
+  expect_error(quiet(front(b ~ x1, b, 1, 1e-6, budget = budget)), "planted")
+  expect_identical(as.data.frame(budget)$what, "dp_glm")
+  expect_equal(spent(budget), 1, tolerance = 1e-6)
+})
+

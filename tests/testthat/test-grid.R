@@ -145,7 +145,7 @@ test_that("noise of kind none is only for the noiseless mode", {
 
 test_that("the noise of dp_lm's stages costs what the ledger is told", {
   plan <- finish_plan(plan_lm(1e4, 6, 6, 0.8, 1e-6, dp_control(iterations = 7), grad_clipped()))
-  events <- lm_events(plan, 6, 1e4)
+  events <- lm_events(plan, 6)
   told <- vapply(events, function(e) e$cost^2 * e$count, 0)
   expect_equal(sum(told), 0.8^2, tolerance = 1e-9)
   spent <- function(sensitivity, law) (law$unit * sensitivity / 2^law$noise[[2L]])^2

@@ -249,7 +249,8 @@ test_that("the charge comes before the values are read, and is kept", {
     }
   }
   steps <- c("curator_check", "ledger_charge", "fit_lm", "frame_values")
-  traced <- do.call(with_replaced, c(list(run_lm), sapply(steps, trace, simplify = FALSE)))
+  traced <- do.call(with_replaced, c(list(run_regression), sapply(steps, trace, simplify = FALSE)))
+  traced <- with_replaced(run_lm, run_regression = traced, fit_lm = trace("fit_lm"))
   front <- with_replaced(dp_lm.formula, run_lm = traced)
   b <- privacy_budget(1, 1e-6)
   front(y ~ x1, big, 0.5, del, budget = b)
@@ -257,7 +258,8 @@ test_that("the charge comes before the values are read, and is kept", {
   expect_identical(unique(order), steps)
   expect_equal(spent(b), 0.5, tolerance = 1e-6)
 
-  broken <- with_replaced(run_lm, frame_values = function(...) stop("planted"))
+  broken <- with_replaced(run_regression, frame_values = function(...) stop("planted"))
+  broken <- with_replaced(run_lm, run_regression = broken)
   front <- with_replaced(dp_lm.formula, run_lm = broken)
   expect_error(quiet(front(y ~ x1, big, 0.25, del, budget = b)), "planted")
   expect_gt(spent(b), 0.5)
