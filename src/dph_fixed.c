@@ -40,6 +40,15 @@ double dph_block_fixed_sum(const double *z, const double *weight, double limit) 
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
+void dph_block_fixed(const double *z, const double *weight, double limit, double *out) {
+  for (size_t i = 0; i < DPH_BLOCK; i++) {
+    double v = weight[i] * z[i];
+    v = v > -limit ? v : -limit;
+    v = v < limit ? v : limit;
+    out[i] = dph_round(v);
+  }
+}
+
 double dph_block_plain_sum(const double *z, const double *weight) {
   double sum[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
   for (size_t i = 0; i < DPH_BLOCK; i += 8) {

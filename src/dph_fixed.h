@@ -31,6 +31,9 @@ dph_status dph_add_noise(dph_rng *rng, dph_noise_law law, int64_t *v, size_t m,
  * whole numbers below 2^53, so any order gives the same sum. */
 double dph_block_fixed_sum(const double *z, const double *weight, double limit);
 
+/* The same numbers one by one: out[i] = round(clamp(weight[i] z[i])). */
+void dph_block_fixed(const double *z, const double *weight, double limit, double *out);
+
 /* The plain counterpart for the noiseless mode. */
 double dph_block_plain_sum(const double *z, const double *weight);
 

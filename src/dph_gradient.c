@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "dph_groups.h"
+
 static void clipped_multiplier(const double *psi, const double *norm, double bound,
                                double *out) {
   for (size_t i = 0; i < DPH_BLOCK; i++) {
@@ -26,8 +28,13 @@ static void covariate_multiplier(const double *psi, const double *norm, double b
 }
 
 static const dph_estimator estimators[] = {
-    {"clipped", clipped_multiplier},
-    {"covariate", covariate_multiplier},
+    {"clipped", clipped_multiplier, NULL, 0},
+    {"covariate", covariate_multiplier, NULL, 0},
+    {"winsorized", NULL, dph_element_winsorize, 0},
+    {"truncated", NULL, dph_element_truncate, 0},
+    {"catoni", NULL, dph_element_catoni, 0},
+    {"catoni_smooth", NULL, dph_element_catoni_smooth, 0},
+    {"shrunken", NULL, dph_element_plain, 1},
 };
 
 const dph_estimator *dph_estimator_find(const char *name) {
@@ -95,13 +102,52 @@ dph_status dph_row_norms(const dph_rows *rows, const double *root, int with_resp
   return DPH_OK;
 }
 
+static void clamp(double *v, size_t len, double bound) {
+  for (size_t i = 0; i < len; i++) {
+    v[i] = v[i] < bound ? (v[i] > -bound ? v[i] : -bound) : bound;
+  }
+}
+
+/* Rows with covariates and response clamped, then their margins. */
+static size_t shrunken_margin(const dph_rows *rows, size_t start, const double *norm,
+                              const double *w, double bound, dph_gradient_work *work) {
+  const size_t k = dph_rows_columns(rows), first = rows->intercept ? 1 : 0;
+  const size_t len = dph_rows_fill(rows, start, work->z, work->y, work->valid);
+  clamp(work->z + first * DPH_BLOCK, (k - first) * DPH_BLOCK, bound);
+  clamp(work->y, DPH_BLOCK, bound);
+  memset(work->eta, 0, DPH_BLOCK * sizeof(double));
+  for (size_t i = 0; i < len; i++) {
+    const size_t at = dph_rows_at(rows, start + i);
+    work->valid[i] = (unsigned char)(work->valid[i] && norm[at] < INFINITY);
+    work->eta[i] = rows->offset_in_margin && rows->offset ? rows->offset[at] : 0.0;
+  }
+  for (size_t j = 0; j < k; j++) {
+    for (size_t i = 0; i < DPH_BLOCK; i++) {
+      work->eta[i] += work->z[j * DPH_BLOCK + i] * w[j];
+    }
+  }
+  return len;
+}
+
 /* Margins and derivatives of one block into work->eta and work->psi. */
 static size_t block_psi(const dph_rows *rows, size_t start, const double *norm,
-                        const double *w, const dph_loss *loss, const double *tuning,
+                        const double *w, const dph_gradient_rule *rule,
                         dph_gradient_work *work) {
+  if (rule->estimator && rule->estimator->shrinks) {
+    const size_t len = shrunken_margin(rows, start, norm, w, rule->bound, work);
+    rule->loss->derivative(work->eta, work->y, DPH_BLOCK, rule->tuning, work->psi);
+    return len;
+  }
   const size_t len = dph_rows_fill_margin(rows, start, norm, w, work->z, work->y,
                                           work->eta, work->valid);
-  loss->derivative(work->eta, work->y, DPH_BLOCK, tuning, work->psi);
+  if (rule->psi) {
+    memset(work->psi, 0, DPH_BLOCK * sizeof(double));
+    for (size_t i = 0; i < len; i++) {
+      work->psi[i] = rule->psi[dph_rows_at(rows, start + i)];
+    }
+  } else {
+    rule->loss->derivative(work->eta, work->y, DPH_BLOCK, rule->tuning, work->psi);
+  }
   return len;
 }
 
@@ -111,9 +157,10 @@ dph_status dph_gradient_sizes(const dph_rows *rows, const double *norm, const do
   if (loss->tuned) {
     return dph_fail(err, DPH_ERR_ARGUMENT, "sizes are those of a loss without tuning");
   }
+  const dph_gradient_rule rule = {.loss = loss};
   for (size_t start = 0; start < rows->n; start += DPH_BLOCK) {
     DPH_TRY(poll_block(poll, start, err));
-    const size_t len = block_psi(rows, start, norm, w, loss, NULL, work);
+    const size_t len = block_psi(rows, start, norm, w, &rule, work);
     for (size_t i = 0; i < len; i++) {
       size[start + i] = fabs(work->psi[i]) * norm[start + i];
     }
@@ -122,36 +169,166 @@ dph_status dph_gradient_sizes(const dph_rows *rows, const double *norm, const do
   return DPH_OK;
 }
 
+/* Weights of the block's records, in steps. */
+static void record_weights(const dph_rows *rows, size_t start, size_t len, const double *norm,
+                           const dph_gradient_rule *rule, dph_gradient_work *work) {
+  const double bound = rule->bound * (1.0 - DPH_NORM_SLACK);
+  const double inv_step = rule->step > 0.0 ? 1.0 / rule->step : 1.0;
+  memset(work->work, 0, DPH_BLOCK * sizeof(double));
+  for (size_t i = 0; i < len; i++) {
+    work->work[i] = norm[dph_rows_at(rows, start + i)];
+  }
+  rule->estimator->multiplier(work->psi, work->work, bound, work->m);
+  for (size_t i = 0; i < DPH_BLOCK; i++) {
+    work->m[i] = work->valid[i] ? work->m[i] * inv_step : 0.0;
+  }
+}
+
+/* psi finite, so that psi z is never NaN; a NaN derivative and a row that adds zero: 0. */
+static void bound_psi(const dph_gradient_rule *rule, dph_gradient_work *work) {
+  const double most = rule->psi_bound < 1e300 ? rule->psi_bound : 1e300;
+  for (size_t i = 0; i < DPH_BLOCK; i++) {
+    const double psi = work->psi[i] == work->psi[i] && work->valid[i] ? work->psi[i] : 0.0;
+    work->psi[i] = psi < most ? (psi > -most ? psi : -most) : most;
+  }
+}
+
+/* On the grid, without groups, clamping to +-limit steps is winsorising: nothing is left
+ * to transform. */
+static dph_element own_element(const dph_gradient_rule *rule) {
+  const int by_limit = rule->estimator->element == dph_element_winsorize &&
+                       rule->step > 0.0 && rule->groups == 0;
+  return by_limit ? NULL : rule->estimator->element;
+}
+
+/* Weights in steps: of T(psi z), with the weight of the record's group, or of z. */
+static void coordinate_weights(const dph_rows *rows, size_t start, size_t len,
+                               const dph_gradient_rule *rule, dph_gradient_work *work) {
+  const double inv_step = rule->step > 0.0 ? 1.0 / rule->step : 1.0;
+  const int of_z = own_element(rule) == NULL;
+  bound_psi(rule, work);
+  for (size_t i = 0; i < DPH_BLOCK; i++) {
+    work->m[i] = of_z ? work->psi[i] * inv_step : inv_step;
+  }
+  for (size_t i = 0; rule->groups > 0 && i < len; i++) {
+    work->m[i] = inv_step * rule->group_weight[rule->group[dph_rows_at(rows, start + i)]];
+  }
+}
+
+/* Adds column j of the block to its sums, one per group. */
+static void add_groups(const dph_rows *rows, size_t start, size_t len,
+                       const dph_gradient_rule *rule, const double *z,
+                       dph_gradient_work *work, int64_t *exact, double *plain) {
+  if (exact) {
+    dph_block_fixed(z, work->m, rule->limit, work->work);
+  }
+  for (size_t i = 0; i < len && exact; i++) {
+    exact[rule->group[dph_rows_at(rows, start + i)]] += (int64_t)work->work[i];
+  }
+  for (size_t i = 0; i < len && plain; i++) {
+    plain[rule->group[dph_rows_at(rows, start + i)]] += work->m[i] * z[i];
+  }
+}
+
+static void add_column(const dph_rows *rows, size_t start, size_t len,
+                       const dph_gradient_rule *rule, size_t j, dph_gradient_work *work,
+                       int64_t *exact, double *plain) {
+  double *z = work->z + j * DPH_BLOCK;
+  const size_t at = j * dph_rule_sums(rule);
+  const dph_element element = rule->estimator->multiplier ? NULL : own_element(rule);
+  if (element) {
+    element(z, work->psi, &rule->element);
+  }
+  if (rule->groups > 0) {
+    add_groups(rows, start, len, rule, z, work, exact ? exact + at : NULL,
+               plain ? plain + at : NULL);
+  } else if (exact) {
+    exact[at] += (int64_t)dph_block_fixed_sum(z, work->m, rule->limit);
+  } else {
+    plain[at] += dph_block_plain_sum(z, work->m);
+  }
+}
+
+static dph_status rule_check(const dph_rows *rows, const dph_gradient_rule *rule,
+                             dph_error *err) {
+  if (rule->groups > 0 && (rule->estimator->multiplier || !rule->group)) {
+    return dph_fail(err, DPH_ERR_ARGUMENT, "groups go with coordinates only");
+  }
+  return rule->step > 0.0 ? dph_fixed_check(rows->n, rule->limit, err) : DPH_OK;
+}
+
 dph_status dph_gradient_sum(const dph_rows *rows, const double *norm, const double *w,
                             const dph_gradient_rule *rule, dph_gradient_work *work,
                             const dph_poll *poll, int64_t *exact, double *plain,
                             dph_error *err) {
-  const size_t k = dph_rows_columns(rows);
-  const double bound = rule->bound * (1.0 - DPH_NORM_SLACK);
-  const double inv_step = rule->step > 0.0 ? 1.0 / rule->step : 1.0;
-  double block_norm[DPH_BLOCK];
-  if (rule->step > 0.0) {
-    DPH_TRY(dph_fixed_check(rows->n, rule->limit, err));
-    memset(exact, 0, k * sizeof *exact);
+  const size_t k = dph_rows_columns(rows), sums = k * dph_rule_sums(rule);
+  const int grid = rule->step > 0.0;
+  DPH_TRY(rule_check(rows, rule, err));
+  if (grid) {
+    memset(exact, 0, sums * sizeof *exact);
   } else {
-    memset(plain, 0, k * sizeof *plain);
+    memset(plain, 0, sums * sizeof *plain);
   }
   for (size_t start = 0; start < rows->n; start += DPH_BLOCK) {
     DPH_TRY(poll_block(poll, start, err));
-    const size_t len = block_psi(rows, start, norm, w, rule->loss, rule->tuning, work);
-    memset(block_norm, 0, sizeof block_norm);
-    memcpy(block_norm, norm + start, len * sizeof(double));
-    rule->estimator->multiplier(work->psi, block_norm, bound, work->m);
-    for (size_t i = 0; i < DPH_BLOCK; i++) {
-      work->m[i] = work->valid[i] ? work->m[i] * inv_step : 0.0;
+    const size_t len = block_psi(rows, start, norm, w, rule, work);
+    if (rule->estimator->multiplier) {
+      record_weights(rows, start, len, norm, rule, work);
+    } else {
+      coordinate_weights(rows, start, len, rule, work);
     }
     for (size_t j = 0; j < k; j++) {
-      if (rule->step > 0.0) {
-        exact[j] += (int64_t)dph_block_fixed_sum(work->z + j * DPH_BLOCK, work->m, rule->limit);
-      } else {
-        plain[j] += dph_block_plain_sum(work->z + j * DPH_BLOCK, work->m);
-      }
+      add_column(rows, start, len, rule, j, work, grid ? exact : NULL, grid ? NULL : plain);
     }
   }
   return DPH_OK;
+}
+
+dph_status dph_gradient_statistic(const dph_rows *rows, const double *norm, const double *w,
+                                  const dph_gradient_rule *rule, const int64_t *root_int,
+                                  dph_gradient_work *work, const dph_poll *poll,
+                                  int64_t *sum, int64_t *statistic, dph_error *err) {
+  const size_t k = dph_rows_columns(rows);
+  if (root_int && !rule->estimator->multiplier) {
+    return dph_fail(err, DPH_ERR_ARGUMENT, "no root goes with coordinates");
+  }
+  DPH_TRY(dph_gradient_sum(rows, norm, w, rule, work, poll, sum, NULL, err));
+  if (rule->groups > 0) {
+    dph_group_median(sum, rule->groups, k, statistic);
+    return DPH_OK;
+  }
+  if (root_int) {
+    return dph_fixed_lower(root_int, k, sum, statistic, err);
+  }
+  memcpy(statistic, sum, k * sizeof *sum);
+  return DPH_OK;
+}
+
+dph_status dph_margins(const dph_rows *rows, const double *norm, const double *w,
+                       dph_gradient_work *work, const dph_poll *poll, double *eta,
+                       dph_error *err) {
+  for (size_t start = 0; start < rows->n; start += DPH_BLOCK) {
+    DPH_TRY(poll_block(poll, start, err));
+    const size_t len = dph_rows_fill_margin(rows, start, norm, w, work->z, work->y,
+                                            work->eta, work->valid);
+    for (size_t i = 0; i < len; i++) {
+      eta[dph_rows_at(rows, start + i)] = work->eta[i];
+    }
+  }
+  return DPH_OK;
+}
+
+size_t dph_gradient_block(const dph_rows *rows, size_t start, const double *norm,
+                          const double *w, const dph_gradient_rule *rule,
+                          dph_gradient_work *work) {
+  const size_t k = dph_rows_columns(rows), len = block_psi(rows, start, norm, w, rule, work);
+  bound_psi(rule, work);
+  for (size_t j = 0; j < k; j++) {
+    double *z = work->z + j * DPH_BLOCK;
+    dph_element_plain(z, work->psi, &rule->element);
+    for (size_t i = 0; i < len; i++) {
+      z[i] = work->valid[i] ? z[i] : NAN;
+    }
+  }
+  return len;
 }

@@ -1,8 +1,10 @@
-/* The sum over records of clipped gradients, in one walk over blocks of rows.
+/* The sum over records of robust gradients, in one walk over blocks of rows.
  *
  * Record i of the standardised design has gradient psi_i z_i, where psi_i is the
- * loss's derivative at eta_i = z_i'w. The estimator turns it into m_i z_i; for
- * "clipped" m_i = psi_i min(1, bound / (|psi_i| norm_i)) with norm_i = ||L z_i||,
+ * loss's derivative at eta_i = z_i'w (or the caller's number).
+ *
+ * Whole records: the estimator turns it into m_i z_i; for "clipped"
+ * m_i = psi_i min(1, bound / (|psi_i| norm_i)) with norm_i = ||L z_i||,
  * L the (public) lower triangular root of the preconditioner or the identity.
  * For "covariate", meant for a loss whose derivative stays within [-1, 1], m_i = psi_i,
  * clamped to that, times min(1, bound / norm_i): the weight depends on the covariates alone.
@@ -15,10 +17,21 @@
  * A non-finite row adds zero (dph_rows.h); a NaN derivative adds zero, an
  * infinite one counts as bound / norm_i; a norm below 1e-100 counts as 1e-100, for
  * squares underflow there. The element-wise clamp never binds for a record
- * within the bound; it keeps the integers in range come what may. */
+ * within the bound; it keeps the integers in range come what may.
+ *
+ * Coordinate by coordinate ("winsorized", "truncated", "catoni", "catoni_smooth"; "shrunken":
+ * covariates and response clamped to +-bound before all else, |psi_i| to psi_bound): the
+ * contribution is round(T(psi_i z_ij) / step), T of dph_element.h, clamped to +-limit, limit a
+ * whole number. What one record changes is at most 2 limit in each coordinate,
+ * 2 limit sqrt(k) in l2, exactly. No root goes with these.
+ *
+ * Groups (coordinate by coordinate only): record i is summed in group[i], weighted by
+ * group_weight <= 1 of it, and the statistic is the median over groups (dph_groups.h), which
+ * moves by no more. */
 #ifndef DPH_GRADIENT_H_INCLUDED
 #define DPH_GRADIENT_H_INCLUDED
 
+#include "dph_element.h"
 #include "dph_fixed.h"
 #include "dph_loss.h"
 #include "dph_rows.h"
@@ -29,8 +42,10 @@
 
 typedef struct dph_estimator {
   const char *name;
-  /* multiplier[i] from psi[i] and norm[i], before the grid */
+  /* multiplier[i] from psi[i] and norm[i], before the grid; or NULL */
   void (*multiplier)(const double *psi, const double *norm, double bound, double *out);
+  dph_element element; /* of a coordinate, or NULL */
+  int shrinks;         /* are covariates and response clamped first? */
 } dph_estimator;
 
 const dph_estimator *dph_estimator_find(const char *name);
@@ -38,11 +53,22 @@ const dph_estimator *dph_estimator_find(const char *name);
 typedef struct {
   const dph_loss *loss;
   const double *tuning; /* of the loss, or NULL if it needs none */
+  const double *psi;    /* derivatives to be used, one per row of storage; NULL: the loss's */
   const dph_estimator *estimator;
   double bound; /* + inf: no clipping */
+  double psi_bound;
+  dph_element_rule element;
   double step;  /* grid; 0: plain sums into `plain` */
   double limit; /* integer clamp */
+  size_t groups;              /* 0: no groups */
+  const int *group;           /* one per row of storage, in 0, ..., groups - 1 */
+  const double *group_weight; /* groups */
 } dph_gradient_rule;
+
+/* Sums that a walk fills: k, or groups x k. */
+static inline size_t dph_rule_sums(const dph_gradient_rule *rule) {
+  return rule->groups > 0 ? rule->groups : 1;
+}
 
 /* Scratch of one walk: own with dph_gradient_work_free(). */
 typedef struct {
@@ -65,10 +91,29 @@ dph_status dph_gradient_sizes(const dph_rows *rows, const double *norm, const do
                               const dph_loss *loss, dph_gradient_work *work,
                               const dph_poll *poll, double *size, dph_error *err);
 
-/* exact (k integers) or, with step = 0, plain (k doubles): the sum at w. */
+/* exact (integers) or, with step = 0, plain (doubles): the sums at w, dph_rule_sums() per
+ * column, one column per coordinate. */
 dph_status dph_gradient_sum(const dph_rows *rows, const double *norm, const double *w,
                             const dph_gradient_rule *rule, dph_gradient_work *work,
                             const dph_poll *poll, int64_t *exact, double *plain,
                             dph_error *err);
+
+/* What a release adds its noise to, k integers: the median of groups, round(L s) (root_int:
+ * the root times 2^20, dph_fixed.h), or the sums as they are. sum: scratch. */
+dph_status dph_gradient_statistic(const dph_rows *rows, const double *norm, const double *w,
+                                  const dph_gradient_rule *rule, const int64_t *root_int,
+                                  dph_gradient_work *work, const dph_poll *poll,
+                                  int64_t *sum, int64_t *statistic, dph_error *err);
+
+/* eta of all rows of storage, 0 for a row that adds zero. */
+dph_status dph_margins(const dph_rows *rows, const double *norm, const double *w,
+                       dph_gradient_work *work, const dph_poll *poll, double *eta,
+                       dph_error *err);
+
+/* coordinate j of the gradients at w of one block, in place of column j of work->z; NaN for a
+ * row that adds zero. Returns the rows that exist. */
+size_t dph_gradient_block(const dph_rows *rows, size_t start, const double *norm,
+                          const double *w, const dph_gradient_rule *rule,
+                          dph_gradient_work *work);
 
 #endif

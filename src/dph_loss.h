@@ -14,6 +14,7 @@ typedef struct {
                 double *out);
   double curvature; /* upper bound of the second derivative in eta, times tuning[0] */
   int tuned;        /* does it need a positive finite tuning[0]? */
+  int rows_only;    /* is there no response? */
 } dph_loss;
 
 /* The loss of that name, or NULL. */

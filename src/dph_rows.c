@@ -9,6 +9,18 @@ size_t dph_rows_columns(const dph_rows *rows) {
   return rows->p + (rows->intercept ? 1 : 0);
 }
 
+/* Entries start, ..., start + len - 1 of the view of v: in place, or gathered. */
+static const double *view(const dph_rows *rows, const double *v, size_t start, size_t len,
+                          double *space) {
+  if (!rows->index) {
+    return v + start;
+  }
+  for (size_t i = 0; i < len; i++) {
+    space[i] = v[rows->index[start + i]];
+  }
+  return space;
+}
+
 static void fill_column(const double *x, size_t len, double center, double inv_scale,
                         double *restrict out, double *restrict probe) {
   if (len == DPH_BLOCK) {
@@ -30,9 +42,10 @@ static void fill_column(const double *x, size_t len, double center, double inv_s
 static void fill_response(const dph_rows *rows, size_t start, size_t len, double *y,
                           double *probe) {
   for (size_t i = 0; i < len; i++) {
-    const double offset = rows->offset ? rows->offset[start + i] : 0.0;
+    const size_t at = dph_rows_at(rows, start + i);
+    const double offset = rows->offset ? rows->offset[at] : 0.0;
     const double shift = rows->offset_in_margin ? 0.0 : offset;
-    const double v = ((rows->y[start + i] - shift) - rows->y_center) * rows->y_inv_scale;
+    const double v = ((rows->y[at] - shift) - rows->y_center) * rows->y_inv_scale;
     y[i] = v;
     probe[i] += v * 0.0 + offset * 0.0;
   }
@@ -53,7 +66,7 @@ size_t dph_rows_fill(const dph_rows *rows, size_t start, double *z, double *y,
   const size_t left = rows->n - start;
   const size_t len = left < DPH_BLOCK ? left : DPH_BLOCK;
   const size_t k = dph_rows_columns(rows);
-  double probe[DPH_BLOCK] = {0.0};
+  double probe[DPH_BLOCK] = {0.0}, space[DPH_BLOCK];
   double *column = z;
   if (rows->intercept) {
     for (size_t i = 0; i < DPH_BLOCK; i++) {
@@ -62,15 +75,16 @@ size_t dph_rows_fill(const dph_rows *rows, size_t start, double *z, double *y,
     column += DPH_BLOCK;
   }
   for (size_t j = 0; j < rows->p; j++) {
-    fill_column(rows->x + j * rows->n + start, len, rows->center[j], rows->inv_scale[j],
-                column, probe);
+    fill_column(view(rows, rows->x + j * rows->stride, start, len, space), len,
+                rows->center[j], rows->inv_scale[j], column, probe);
     column += DPH_BLOCK;
   }
   if (rows->y) {
     fill_response(rows, start, len, y, probe);
   }
   for (size_t i = 0; i < len; i++) {
-    valid[i] = (unsigned char)(probe[i] == 0.0 && (!rows->use || rows->use[start + i] != 0));
+    const int used = !rows->use || rows->use[dph_rows_at(rows, start + i)] != 0;
+    valid[i] = (unsigned char)(probe[i] == 0.0 && used);
     if (!valid[i]) {
       clear_row(z, k, rows->y ? y : NULL, i);
     }
@@ -84,8 +98,12 @@ size_t dph_rows_fill(const dph_rows *rows, size_t start, double *z, double *y,
 static inline void fill_margin_four(const dph_rows *rows, size_t start, size_t len, size_t j,
                                     const double *w, double *restrict z,
                                     double *restrict eta) {
-  const double *x0 = rows->x + j * rows->n + start, *x1 = x0 + rows->n;
-  const double *x2 = x1 + rows->n, *x3 = x2 + rows->n;
+  double space[4][DPH_BLOCK];
+  const double *x = rows->x + j * rows->stride;
+  const double *x0 = view(rows, x, start, len, space[0]);
+  const double *x1 = view(rows, x + rows->stride, start, len, space[1]);
+  const double *x2 = view(rows, x + 2 * rows->stride, start, len, space[2]);
+  const double *x3 = view(rows, x + 3 * rows->stride, start, len, space[3]);
   const double c0 = rows->center[j], c1 = rows->center[j + 1];
   const double c2 = rows->center[j + 2], c3 = rows->center[j + 3];
   const double s0 = rows->inv_scale[j], s1 = rows->inv_scale[j + 1];
@@ -103,7 +121,8 @@ static inline void fill_margin_four(const dph_rows *rows, size_t start, size_t l
 
 static void fill_margin_one(const dph_rows *rows, size_t start, size_t len, size_t j,
                             double w, double *restrict z, double *restrict eta) {
-  const double *x = rows->x + j * rows->n + start;
+  double space[DPH_BLOCK];
+  const double *x = view(rows, rows->x + j * rows->stride, start, len, space);
   const double center = rows->center[j], inv_scale = rows->inv_scale[j];
   for (size_t i = 0; i < len; i++) {
     const double v = (x[i] - center) * inv_scale;
@@ -113,7 +132,9 @@ static void fill_margin_one(const dph_rows *rows, size_t start, size_t len, size
 }
 
 static inline double margin_offset(const dph_rows *rows, size_t start, size_t i, size_t len) {
-  return rows->offset_in_margin && rows->offset && i < len ? rows->offset[start + i] : 0.0;
+  return rows->offset_in_margin && rows->offset && i < len
+             ? rows->offset[dph_rows_at(rows, start + i)]
+             : 0.0;
 }
 
 /* Every row, wherever it stands, sees the same additions in the same order. */
@@ -127,7 +148,7 @@ size_t dph_rows_fill_margin(const dph_rows *rows, size_t start, const double *no
   memset(z, 0, (len < DPH_BLOCK ? k * DPH_BLOCK : 0) * sizeof *z);
   for (size_t i = 0; i < DPH_BLOCK; i++) {
     eta[i] = (first ? w[0] : 0.0) + margin_offset(rows, start, i, len);
-    valid[i] = (unsigned char)(i < len && norm[start + i] < INFINITY);
+    valid[i] = (unsigned char)(i < len && norm[dph_rows_at(rows, start + i)] < INFINITY);
   }
   for (size_t i = 0; first && i < DPH_BLOCK; i++) {
     z[i] = i < len ? 1.0 : 0.0;

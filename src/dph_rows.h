@@ -8,6 +8,10 @@
  * ever allocated: one block of the design lives in `z`, column by column, and a
  * last block is filled up with rows of zeros.
  *
+ * A view reads some of the rows, in an order of its own: with `index`, row i is row
+ * index[i] of storage and n counts the rows of the view; columns stay `stride` apart.
+ * Only the walks of dph_gradient.h know views.
+ *
  * A row that is not in use, or that holds a non-finite number after
  * standardising, is a row of zeros: it adds zero to every sum. Whether that is
  * so depends on that row alone. */
@@ -19,11 +23,12 @@
 #define DPH_BLOCK 256
 
 typedef struct {
-  const double *x; /* n x p, column-major */
-  size_t n, p;
-  const double *y;      /* n, or NULL */
-  const double *offset; /* n, or NULL */
-  const int *use;       /* n, 0 = the row adds zero; or NULL */
+  const double *x; /* stride x p, column-major */
+  size_t n, p, stride;
+  const int *index;     /* n storage rows from 0, or NULL: all, n = stride */
+  const double *y;      /* stride, or NULL */
+  const double *offset; /* stride, or NULL */
+  const int *use;       /* stride, 0 = the row adds zero; or NULL */
   const double *center, *inv_scale; /* p each; finite */
   double y_center, y_inv_scale;
   int intercept;
@@ -33,13 +38,18 @@ typedef struct {
 /* k, the number of columns of the design. */
 size_t dph_rows_columns(const dph_rows *rows);
 
+/* Where row i of the view is stored. */
+static inline size_t dph_rows_at(const dph_rows *rows, size_t i) {
+  return rows->index ? (size_t)rows->index[i] : i;
+}
+
 /* Fills z (DPH_BLOCK x k) and y (DPH_BLOCK, if rows->y) with rows start, ... .
  * valid[i] = 0 marks a row that was put to zero. Returns the rows that exist. */
 size_t dph_rows_fill(const dph_rows *rows, size_t start, double *z, double *y,
                      unsigned char *valid);
 
 /* The same with the margins eta = z w in one walk, for rows whose norms are known:
- * norm[i] = + inf marks a row that adds zero (norm holds all n). */
+ * norm = + inf marks a row that adds zero (one entry per row of storage). */
 size_t dph_rows_fill_margin(const dph_rows *rows, size_t start, const double *norm,
                             const double *w, double *z, double *y, double *eta,
                             unsigned char *valid);

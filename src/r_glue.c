@@ -83,6 +83,16 @@ dph_noise_law r_noise_law(SEXP noise) {
   return law;
 }
 
+dph_octaves r_octaves(SEXP cells) {
+  const double *v = r_doubles(cells, 4, 0, "cells");
+  dph_octaves out = {(int)v[0], (int)v[1], (int)v[2], (int)v[3]};
+  dph_error err;
+  if (dph_octaves_check(&out, &err) != DPH_OK) {
+    r_stop(&err);
+  }
+  return out;
+}
+
 dph_rows r_rows(SEXP list) {
   dph_rows rows;
   SEXP x = r_element(list, "x"), use = r_element(list, "use");
@@ -93,6 +103,7 @@ dph_rows r_rows(SEXP list) {
   }
   rows.n = (size_t)INTEGER_RO(dim)[0];
   rows.p = (size_t)INTEGER_RO(dim)[1];
+  rows.stride = rows.n;
   UNPROTECT(1);
   rows.x = REAL_RO(x);
   rows.y = r_doubles(r_element(list, "y"), rows.n, 1, "y");

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 
 #include "dph_base.h"
+#include "dph_cells.h"
 #include "dph_fixed.h"
 #include "dph_rows.h"
 
@@ -27,6 +28,9 @@ const double *r_doubles(SEXP x, size_t n, int optional, const char *arg);
 
 /* c(kind, bits) */
 dph_noise_law r_noise_law(SEXP noise);
+
+/* c(lo, hi, sub, has_sign) */
+dph_octaves r_octaves(SEXP cells);
 
 /* A list with x, y, offset, use, center, inv_scale, y_center, y_inv_scale and
  * intercept; the pointers live as long as the list is protected. */

@@ -4,23 +4,12 @@
 #include "r_glue.h"
 #include "r_key.h"
 #include "r_release.h"
+#include "r_rule.h"
 #include "solve_pgd.h"
 
-static const int64_t *root_integers(const double *root, size_t cells) {
-  int64_t *out = (int64_t *)(void *)R_alloc(cells, sizeof(int64_t));
-  for (size_t i = 0; i < cells; i++) {
-    const double v = root[i] * 1048576.0;
-    if (v != floor(v) || !(fabs(v) < 1099511627776.0)) {
-      r_fail_argument("the root must hold multiples of 2^-20 below 2^20");
-    }
-    out[i] = (int64_t)v;
-  }
-  return out;
-}
-
-/* plan: a list with iterations, eta, root, constraint, radius, unit, loss,
- * estimator, bound, step, limit, noise. */
-static dph_pgd r_plan(SEXP plan, size_t k) {
+/* plan: what r_rule() reads, and iterations, eta, constraint, radius, unit. */
+static dph_pgd r_plan(SEXP plan, const dph_rows *rows) {
+  const size_t k = dph_rows_columns(rows);
   dph_pgd pgd;
   memset(&pgd, 0, sizeof pgd);
   const int iterations = r_integer(r_element(plan, "iterations"), "iterations");
@@ -29,24 +18,17 @@ static dph_pgd r_plan(SEXP plan, size_t k) {
   }
   pgd.iterations = (size_t)iterations;
   pgd.eta = r_number(r_element(plan, "eta"), "eta");
-  pgd.root = r_doubles(r_element(plan, "root"), k * k, 1, "root");
-  pgd.root_int = pgd.root ? root_integers(pgd.root, k * k) : NULL;
+  pgd.rule = r_rule(plan, rows);
+  pgd.root = r_root(plan, k, &pgd.root_int);
   pgd.constraint = dph_constraint_find(r_text(r_element(plan, "constraint"), "constraint"));
   pgd.radius = r_number(r_element(plan, "radius"), "radius");
   pgd.unit = r_doubles(r_element(plan, "unit"), k, 0, "unit");
-  pgd.rule.loss = dph_loss_find(r_text(r_element(plan, "loss"), "loss"));
-  pgd.rule.tuning = r_doubles(r_element(plan, "tuning"), 1, 1, "tuning");
-  pgd.rule.estimator = dph_estimator_find(r_text(r_element(plan, "estimator"), "estimator"));
-  pgd.rule.bound = r_number(r_element(plan, "bound"), "bound");
-  pgd.rule.step = r_number(r_element(plan, "step"), "step");
-  pgd.rule.limit = r_number(r_element(plan, "limit"), "limit");
   pgd.noise = r_noise_law(r_element(plan, "noise"));
-  if (!pgd.constraint || !pgd.rule.loss || !pgd.rule.estimator) {
-    r_fail_argument("unknown loss, estimator or constraint");
+  if (!pgd.constraint) {
+    r_fail_argument("unknown constraint");
   }
-  const double *tuning = pgd.rule.tuning;
-  if (pgd.rule.loss->tuned && !(tuning && tuning[0] > 0.0 && tuning[0] < INFINITY)) {
-    r_fail_argument("this loss needs a positive `tuning`");
+  if (!pgd.rule.estimator->multiplier) {
+    r_fail_argument("this solver takes gradients of whole records");
   }
   if (pgd.noise.kind != DPH_NOISE_NONE && !(pgd.rule.step > 0.0)) {
     r_fail_argument("noise needs a grid");
@@ -63,7 +45,8 @@ static SEXP exact_statistic(const dph_rows *rows, const double *norm, const doub
   dph_error err;
   dph_status status = dph_gradient_work_make(k, &work, &err);
   if (status == DPH_OK) {
-    status = solve_pgd_statistic(rows, norm, w, pgd, &work, NULL, sum, sum + k, &err);
+    status = dph_gradient_statistic(rows, norm, w, &pgd->rule, pgd->root_int, &work, NULL, sum,
+                                    sum + k, &err);
   }
   dph_gradient_work_free(&work);
   if (status != DPH_OK) {
@@ -78,7 +61,7 @@ SEXP r_pgd(SEXP rows_list, SEXP norm, SEXP w, SEXP plan, SEXP key, SEXP exact) {
   const size_t k = dph_rows_columns(&rows);
   const double *norms = r_doubles(norm, rows.n, 0, "norm");
   const double *start = r_doubles(w, k, 0, "w");
-  const dph_pgd pgd = r_plan(plan, k);
+  const dph_pgd pgd = r_plan(plan, &rows);
   r_guard guard;
   dph_poll poll = {r_guard_poll, NULL};
   dph_error err;

@@ -35,16 +35,6 @@ SEXP r_float_check(void) {
   return R_NilValue;
 }
 
-static dph_octaves r_cells(SEXP cells) {
-  const double *v = r_doubles(cells, 4, 0, "cells");
-  dph_octaves out = {(int)v[0], (int)v[1], (int)v[2], (int)v[3]};
-  dph_error err;
-  if (dph_octaves_check(&out, &err) != DPH_OK) {
-    r_stop(&err);
-  }
-  return out;
-}
-
 /* Protects one object (the guard's); the caller unprotects it. */
 static void outlet_make(outlet *o, size_t m, SEXP noise, SEXP key, SEXP exact) {
   dph_error err;
@@ -110,7 +100,7 @@ static dph_status count_pairs(const dph_rows *rows, dph_which which, const dph_o
 SEXP r_count_octaves(SEXP rows_list, SEXP what, SEXP cells_vector, SEXP unit, SEXP noise,
                      SEXP key, SEXP exact) {
   const dph_rows rows = r_rows(rows_list);
-  const dph_octaves cells = r_cells(cells_vector);
+  const dph_octaves cells = r_octaves(cells_vector);
   const dph_which which = r_which(rows_list, &rows);
   const int pairs = strcmp(r_text(what, "what"), "pairs") == 0;
   const double weight = r_number(unit, "unit");
@@ -184,7 +174,7 @@ SEXP r_row_norms(SEXP rows_list, SEXP root, SEXP with_response) {
 SEXP r_count_sizes(SEXP rows_list, SEXP norm, SEXP w, SEXP loss, SEXP cells_vector,
                    SEXP unit, SEXP noise, SEXP key, SEXP exact) {
   const dph_rows rows = r_rows(rows_list);
-  const dph_octaves cells = r_cells(cells_vector);
+  const dph_octaves cells = r_octaves(cells_vector);
   const size_t k = dph_rows_columns(&rows);
   const double *norms = r_doubles(norm, rows.n, 0, "norm");
   const double *point = r_doubles(w, k, 1, "w");

@@ -1,4 +1,4 @@
-/* Entries of r_release.c and r_pgd.c, for the registration table. */
+/* Entries of r_release.c, r_pgd.c and r_gradient.c, for the registration table. */
 #ifndef R_RELEASE_H_INCLUDED
 #define R_RELEASE_H_INCLUDED
 
@@ -17,6 +17,11 @@ SEXP r_moments(SEXP rows, SEXP norm, SEXP bound, SEXP step, SEXP noise, SEXP key
 SEXP r_column_sums(SEXP rows, SEXP limit, SEXP noise, SEXP key, SEXP exact);
 SEXP r_column_complete(SEXP rows, SEXP unit, SEXP noise, SEXP key, SEXP exact);
 SEXP r_pgd(SEXP rows, SEXP norm, SEXP w, SEXP plan, SEXP key, SEXP exact);
+SEXP r_gradient(SEXP rows, SEXP norm, SEXP w, SEXP plan, SEXP key, SEXP exact);
+SEXP r_margins(SEXP rows, SEXP norm, SEXP w);
+SEXP r_count_coordinates(SEXP rows, SEXP norm, SEXP w, SEXP plan, SEXP cells, SEXP unit,
+                         SEXP key, SEXP exact);
+SEXP r_loss(SEXP name, SEXP what, SEXP eta, SEXP y, SEXP tuning);
 SEXP r_float_check(void);
 
 #endif

@@ -34,19 +34,6 @@ static dph_status state_make(size_t k, pgd_state *state, dph_error *err) {
   return DPH_OK;
 }
 
-dph_status solve_pgd_statistic(const dph_rows *rows, const double *norm, const double *w,
-                               const dph_pgd *pgd, dph_gradient_work *work,
-                               const dph_poll *poll, int64_t *sum, int64_t *statistic,
-                               dph_error *err) {
-  const size_t k = dph_rows_columns(rows);
-  DPH_TRY(dph_gradient_sum(rows, norm, w, &pgd->rule, work, poll, sum, NULL, err));
-  if (pgd->root_int) {
-    return dph_fixed_lower(pgd->root_int, k, sum, statistic, err);
-  }
-  memcpy(statistic, sum, k * sizeof *sum);
-  return DPH_OK;
-}
-
 /* v = L u, or u. */
 static void lower_times(const double *root, size_t k, const double *u, double *v) {
   for (size_t a = 0; a < k; a++) {
@@ -82,8 +69,8 @@ static dph_status release_gradient(const dph_rows *rows, const double *norm,
     }
     return DPH_OK;
   }
-  DPH_TRY(solve_pgd_statistic(rows, norm, w, pgd, &state->work, poll, state->sum,
-                              state->statistic, err));
+  DPH_TRY(dph_gradient_statistic(rows, norm, w, &pgd->rule, pgd->root_int, &state->work, poll,
+                                 state->sum, state->statistic, err));
   DPH_TRY(dph_add_noise(rng, pgd->noise, state->statistic, state->k, err));
   for (size_t j = 0; j < state->k; j++) {
     state->u[j] = (double)state->statistic[j] * (pgd->rule.step / n);

@@ -25,12 +25,6 @@ typedef struct {
   dph_noise_law noise;
 } dph_pgd;
 
-/* The exact statistic at w that a step adds its noise to. */
-dph_status solve_pgd_statistic(const dph_rows *rows, const double *norm, const double *w,
-                               const dph_pgd *pgd, dph_gradient_work *work,
-                               const dph_poll *poll, int64_t *sum, int64_t *statistic,
-                               dph_error *err);
-
 /* path: k x iterations, the iterates after each step; w: k, changed. */
 dph_status solve_pgd(const dph_rows *rows, const double *norm, double *w,
                      const dph_pgd *pgd, dph_rng *rng, const dph_poll *poll,

@@ -10,7 +10,7 @@ levels <- list(
   "0" = c("dph_base", "dph_threads"),
   "1" = c("dph_linalg", "dph_select", "dph_rng", "dph_entropy", "dph_range"),
   "2" = c("dph_noise", "dph_loss", "dph_source", "dph_rows", "dph_fixed", "dph_scale",
-    "dph_bucket"),
+    "dph_bucket", "dph_element", "dph_groups"),
   "3" = c(
     "dph_choose", "dph_quantile", "dph_mean", "dph_constraint", "dph_mechanism",
     "dph_gradient", "dph_cells", "dph_moments", "dph_sums", "dph_rank", "dph_flip"
