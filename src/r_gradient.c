@@ -64,6 +64,7 @@ SEXP r_gradient(SEXP rows_list, SEXP norm, SEXP w, SEXP plan, SEXP key, SEXP exa
   dph_error err;
   dph_rng rng;
   SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)k));
+  double *plain = REAL(out);
   r_guard_make(&guard);
   poll.user = &guard;
   dph_status status = dph_float_check(&err);
@@ -74,7 +75,7 @@ SEXP r_gradient(SEXP rows_list, SEXP norm, SEXP w, SEXP plan, SEXP key, SEXP exa
     status = grid ? dph_gradient_statistic(&call.rows, call.norm, call.w, &call.rule,
                                            call.root_int, &work, &poll, call.sum,
                                            call.statistic, &err)
-                  : plain_gradient(&call, &work, &poll, REAL(out), &err);
+                  : plain_gradient(&call, &work, &poll, plain, &err);
     dph_gradient_work_free(&work);
   }
   if (status == DPH_OK && grid && !no_noise) {
@@ -103,11 +104,12 @@ SEXP r_margins(SEXP rows_list, SEXP norm, SEXP w) {
   dph_gradient_work work;
   dph_error err;
   SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)rows.n));
+  double *eta = REAL(out);
   r_guard_make(&guard);
   poll.user = &guard;
   dph_status status = dph_gradient_work_make(k, &work, &err);
   if (status == DPH_OK) {
-    status = dph_margins(&rows, norms, point, &work, &poll, REAL(out), &err);
+    status = dph_margins(&rows, norms, point, &work, &poll, eta, &err);
     dph_gradient_work_free(&work);
   }
   r_guard_raise(&guard, status, &err);
