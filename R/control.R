@@ -2,21 +2,28 @@
 #'
 #' Everything here is public: it must be chosen without looking at the data.
 #'
-#' @param calibration `"tight"`: exact accounting. `"paper"`: the published constants, for the
-#'   mechanisms that have them ([dp_gaussian()], [dp_peel()]); the estimators of this version
-#'   refuse it.
-#' @param batches `"full"`: every step reads all rows and the steps are composed.
-#'   (`"split"` is not available in this version.)
+#' @param calibration `"tight"`: exact accounting. `"paper"`: the published constants, for
+#'   [dp_gaussian()], [dp_peel()], [dp_sco()] and the methods of [dp_mean()] that have them; the
+#'   other estimators refuse it.
+#' @param batches `"full"`: every step reads all rows and the steps are composed. `"split"`: each
+#'   step reads a batch of its own, a random part of the rows that does not look at the data, so
+#'   that the steps together cost what one of them costs.
 #' @param iterations Whole number: steps of the last, longest stage of a fit by
-#'   gradient descent; `NULL` for the default of the fitter.
+#'   gradient descent (of all stages with split batches, or with `calibration = "paper"`); `NULL`
+#'   for the default of the fitter.
 #' @param step Number above 0, at most 100: step size relative to that of a Newton step
 #'   (above about 1.5 a fit may diverge); `NULL` for the default.
-#' @param threads Whole number of threads. The answer does not depend on it. (The
-#'   kernels of this version run on one thread.)
+#' @param threads Whole number of threads for the passes over the rows, at most as many as there
+#'   are processors. The answer does not depend on it, bit for bit.
 #' @param rng `"secure"`: a fresh key from the operating system for each release,
 #'   [set.seed()] has no effect and R's generator is not touched. `"R"`: keys are drawn
 #'   from R's generator, so that `set.seed()` makes a simulation repeatable; the fit is
 #'   then stamped NOT FOR RELEASE, for whoever knows the seed knows the noise.
+#' @param xi Number between 0 and 1: the chance with which the papers' bounds may fail, which sets
+#'   the number of groups of [grad_mom()] and levels that come from a moment.
+#' @param smoothness,strong_convexity,gradient_bound Positive numbers, the papers' constants in the
+#'   caller's units, for `calibration = "paper"`: of the population risk, an upper and a lower bound
+#'   of its second derivative, and the largest norm of its gradient on the ball.
 #' @param progress `TRUE` reports the stages of a fit as messages. They depend on
 #'   public numbers only.
 #' @return A list of class `dp_control`.
@@ -27,34 +34,43 @@
 #' @examples
 #' dp_control(rng = "R")
 #' @export
-dp_control <- function(calibration = c("tight", "paper"), batches = "full", iterations = NULL,
-                       step = NULL, threads = 1, rng = c("secure", "R"), progress = FALSE) {
-  if (identical(batches, "split")) {
-    dp_abort("`batches` = \"split\" is not available in this version; use \"full\".")
-  }
+dp_control <- function(calibration = c("tight", "paper"), batches = c("full", "split"),
+                       iterations = NULL,
+                       step = NULL, threads = 1, rng = c("secure", "R"), progress = FALSE,
+                       xi = 0.05, smoothness = NULL, strong_convexity = NULL,
+                       gradient_bound = NULL) {
   structure(
     list(
       calibration = check_choice(calibration, "calibration", c("tight", "paper")),
-      batches = check_choice(batches, "batches", "full"),
+      batches = check_choice(batches, "batches", c("full", "split")),
       iterations = if (!is.null(iterations)) check_count(iterations, "iterations"),
       step = if (!is.null(step)) check_number(step, "step", 0, 100, open = TRUE),
       threads = check_count(threads, "threads", upper = 1024),
       rng = check_choice(rng, "rng", c("secure", "R")),
-      progress = check_flag(progress, "progress")
+      progress = check_flag(progress, "progress"),
+      xi = check_number(xi, "xi", 1e-12, 0.5),
+      smoothness = check_public(smoothness, "smoothness"),
+      strong_convexity = check_public(strong_convexity, "strong_convexity"),
+      gradient_bound = check_public(gradient_bound, "gradient_bound")
     ),
     class = "dp_control"
   )
 }
 
-# `front`: one that has no published constants.
-check_control <- function(control, front = NULL) {
+check_public <- function(x, arg) if (!is.null(x)) check_number(x, arg, 1e-100, 1e100)
+
+# `front`: one that has no published constants; `full`: one without split batches.
+check_control <- function(control, front = NULL, full = front) {
   if (!inherits(control, "dp_control")) {
     dp_abort("`control` must be made by dp_control().")
   }
   if (!is.null(front) && control$calibration == "paper") {
     dp_abort(sprintf(
-      "`calibration` = \"paper\" is not available for %s() in this version; use \"tight\".", front
+      "`calibration` = \"paper\" is not available for %s(); use \"tight\", or dp_sco().", front
     ))
+  }
+  if (!is.null(full) && control$batches == "split") {
+    dp_abort(sprintf("`batches` = \"split\" is not available for %s(); use \"full\".", full))
   }
   control
 }

@@ -8,12 +8,12 @@ fit_glm <- function(problem, schema, plan, known, constraint, control) {
   report_stage(control, "scales and centres")
   columns <- standardise_columns(problem, schema, plan, known, n, control)
   report_stage(control, "second moments")
-  rows <- logistic_rows(problem, columns, schema)
+  rows <- logistic_rows(problem, columns, schema, control$threads)
   noisy <- noisy_moments(centred_response(rows), plan, n, control)
   present <- stands_out(noisy, schema$unit)
   if (!all(present)) {
     columns$found[seq_len(p)] <- columns$found[seq_len(p)] & present
-    rows <- logistic_rows(problem, columns, schema)
+    rows <- logistic_rows(problem, columns, schema, control$threads)
   }
   unit <- caller_scale(columns, schema)
   fit <- descend_logistic(rows, noisy, plan, constraint, unit, n, control)
@@ -24,8 +24,8 @@ fit_glm <- function(problem, schema, plan, known, constraint, control) {
 }
 
 # The offset is a part of the log-odds, not of the response.
-logistic_rows <- function(problem, columns, schema) {
-  rows <- standardised_rows(problem, columns, schema)
+logistic_rows <- function(problem, columns, schema, threads) {
+  rows <- standardised_rows(problem, columns, schema, threads)
   rows$margin_offset <- 1
   rows
 }

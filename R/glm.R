@@ -63,12 +63,13 @@ dp_glm <- function(x, ...) {
 #' @rdname dp_glm
 #' @export
 dp_glm.formula <- function(formula, data, epsilon, delta, ..., family = stats::binomial(),
-                           subset = NULL, offset = NULL, na.action = NULL, scale = NULL,
-                           gradient = grad_clipped(), constraint = no_constraint(),
+                           subset = NULL, offset = NULL, na.action = NULL, penalty = NULL,
+                           scale = NULL, gradient = grad_clipped(), constraint = no_constraint(),
                            budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   check_family(family)
-  spec <- lm_spec(epsilon, delta, LOGISTIC, gradient, constraint, budget, control, "dp_glm")
+  spec <- lm_spec(epsilon, delta, loss_logistic(), gradient, constraint, penalty, budget, control,
+                  "dp_glm")
   if (missing(data)) data <- NULL
   schema <- schema_formula(
     formula, data, subset = substitute(subset), offset = substitute(offset),
@@ -82,14 +83,15 @@ dp_glm.formula <- function(formula, data, epsilon, delta, ..., family = stats::b
 #' @export
 dp_glm.default <- function(x, y, epsilon, delta, ..., family = stats::binomial(),
                            intercept = TRUE, offset = NULL, subset = NULL, na.action = NULL,
-                           scale = NULL, gradient = grad_clipped(), constraint = no_constraint(),
-                           budget = NULL, control = dp_control()) {
+                           penalty = NULL, scale = NULL, gradient = grad_clipped(),
+                           constraint = no_constraint(), budget = NULL, control = dp_control()) {
   if (is.character(x)) {
     dp_abort("`x` is text: write a formula without quotes, dp_glm(y ~ x1, data = ...).")
   }
   check_dots(..., known = WEIGHTS_REFUSED)
   check_family(family)
-  spec <- lm_spec(epsilon, delta, LOGISTIC, gradient, constraint, budget, control, "dp_glm")
+  spec <- lm_spec(epsilon, delta, loss_logistic(), gradient, constraint, penalty, budget, control,
+                  "dp_glm")
   if (missing(y)) dp_abort("`y` is missing: give the response, or a formula first.")
   kind <- if (is.factor(y)) "factor" else if (is.logical(y)) "logical" else "numeric"
   schema <- schema_matrix(x, code_factor(y), offset, check_flag(intercept, "intercept"), subset)
@@ -104,9 +106,6 @@ dp_glm.data.frame <- function(x, y, epsilon, delta, ...) {
   }
   dp_glm.default(x, y, epsilon, delta, ...)
 }
-
-# The loss is that of the family, not one to choose.
-LOGISTIC <- list(name = "logistic")
 
 # binomial(), binomial or "binomial", with the logit link.
 check_family <- function(family) {
@@ -146,19 +145,35 @@ code_factor <- function(y) {
 }
 
 run_glm <- function(schema, spec, scale, na.action, classes) {
-  known <- known_scales(scale, schema)
   if (is.list(scale) && "y" %in% names(scale)) {
     dp_abort("`scale` has an element `y`: a binary response needs none.")
   }
-  known$center[[length(known$center)]] <- 0
-  known$scale[[length(known$scale)]] <- 1
+  if (!is_standard(spec)) {
+    fit <- run_sco(schema, spec, scale, na.action, classes)
+    class(fit) <- regression_class(spec)
+    return(fit)
+  }
+  known <- plain_response(known_scales(scale, schema))
   tuned <- sum(is.na(known$center) | is.na(known$scale))
   plan <- plan_glm(schema$n, length(schema$columns), tuned, regression_mu(spec), spec$control,
                    spec$gradient)
-  fit <- run_regression("glm", schema, spec, plan, known, tuned, na.action, fit_glm,
-                        family = "binomial", classes = classes)
-  class(fit) <- c("dp_glm", "dp_lm", "dp_fit")
+  fit <- run_regression(schema, spec, plan, planned_events(plan, schema, tuned), known, na.action,
+                        fit_glm, family = "binomial", classes = classes)
+  class(fit) <- regression_class(spec)
   fit
+}
+
+# A response that is not scaled.
+plain_response <- function(known) {
+  response <- length(known$center)
+  if (is.na(known$center[[response]])) known$center[[response]] <- 0
+  if (is.na(known$scale[[response]])) known$scale[[response]] <- 1
+  known
+}
+
+# A fit with a logistic loss has the methods of dp_glm(), every fit those of dp_lm().
+regression_class <- function(spec) {
+  c(if (spec$front == "sco") "dp_sco", if (spec$loss$name == "logistic") "dp_glm", "dp_lm", "dp_fit")
 }
 
 #' Predictions of a private logistic regression

@@ -82,5 +82,14 @@ gradient_law <- function(n, k, mu, bound, root) {
   )
 }
 
+# Gradient coordinates within +-reach (dph_gradient.h): k of them, at cost mu or epsilon0.
+coordinate_law <- function(kind, n, k, cost, reach) {
+  check_level(reach)
+  law <- sum_law(kind, n, k, cost)
+  law$step <- reach / law$limit
+  law$sd <- 2^law$bits * law$step * if (kind == "laplace") sqrt(2) else 1
+  law
+}
+
 # A root that C can multiply by exactly: multiples of 2^-20.
 grid_root <- function(root) round(root * 2^20) / 2^20

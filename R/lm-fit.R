@@ -11,12 +11,12 @@ fit_lm <- function(problem, schema, plan, known, constraint, control) {
     fit <- list(w = rep(0, p + schema$intercept), bound = none, sd = none)
   } else {
     report_stage(control, "second moments")
-    rows <- standardised_rows(problem, columns, schema)
+    rows <- standardised_rows(problem, columns, schema, control$threads)
     noisy <- noisy_moments(rows, plan, n, control)
     present <- stands_out(noisy, schema$unit)
     if (!all(present)) {
       columns$found[seq_len(p)] <- columns$found[seq_len(p)] & present
-      rows <- standardised_rows(problem, columns, schema)
+      rows <- standardised_rows(problem, columns, schema, control$threads)
     }
     if (columns$tied) plan$quantile[] <- TIED_QUANTILE
     unit <- caller_scale(columns, schema)
@@ -31,14 +31,14 @@ fit_lm <- function(problem, schema, plan, known, constraint, control) {
 }
 
 # A column that was not found is a column of zeros.
-standardised_rows <- function(problem, columns, schema) {
+standardised_rows <- function(problem, columns, schema, threads = 1) {
   own <- seq_len(ncol(problem$x))
   response <- length(own) + 1L
   new_rows(
     problem$x, problem$y, problem$offset, problem$use, center = columns$center[own],
     inv_scale = ifelse(columns$found, 1 / columns$scale, 0)[own],
     y_center = columns$center[[response]], y_inv_scale = 1 / columns$scale[[response]],
-    intercept = schema$intercept
+    intercept = schema$intercept, threads = threads
   )
 }
 
@@ -59,13 +59,13 @@ standardise_columns <- function(problem, schema, plan, known, n, control) {
   )
   which <- which(is.na(known$center) | is.na(known$scale))
   if (length(which) > 0L && !plan$private) {
-    got <- plain_scales(problem, n)
+    got <- plain_scales(problem, n, control$threads)
     out$center[which] <- ifelse(is.na(known$center), got$center, known$center)[which]
     out$scale[which] <- ifelse(is.na(known$scale), got$scale, known$scale)[which]
     out$found[] <- got$found
   } else if (length(which) > 0L) {
     rows <- new_rows(problem$x, problem$y, problem$offset, problem$use,
-                     intercept = schema$intercept, which = which - 1)
+                     intercept = schema$intercept, which = which - 1, threads = control$threads)
     got <- tune_columns(
       rows, plan, n, list(center = known$center[which], scale = known$scale[which]), control
     )
@@ -87,12 +87,13 @@ standardise_columns <- function(problem, schema, plan, known, n, control) {
 
 # epsilon = Inf: means and standard deviations, so that rows left out, rare categories and
 # constant columns do no harm. The second pass is about the means of the first.
-plain_scales <- function(problem, n) {
+plain_scales <- function(problem, n, threads) {
   p <- ncol(problem$x)
   center <- rep(0, p + 1L)
   for (pass in 1:2) {
     rows <- new_rows(problem$x, problem$y, problem$offset, problem$use,
-                     center = center[seq_len(p)], y_center = center[[p + 1L]], intercept = TRUE)
+                     center = center[seq_len(p)], y_center = center[[p + 1L]], intercept = TRUE,
+                     threads = threads)
     moments <- noisy_moments(rows, list(private = FALSE), n)$moments
     used <- max(moments[1L, 1L], 0.5 / n)
     center <- center + moments[1L, -1L] / used

@@ -32,6 +32,9 @@ predict.dp_lm <- function(object, newdata, type = c("response", "link"), ...) {
 }
 
 linear_predictor <- function(object, newdata) {
+  if (identical(object$loss, "mean")) {
+    dp_abort("a mean predicts nothing: use coef().")
+  }
   if (missing(newdata) || is.null(newdata)) {
     dp_abort("`newdata` is needed: a private fit holds no data to predict for.")
   }
@@ -56,7 +59,8 @@ print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 regression_title <- function(x) {
   switch(x$loss,
     logistic = "Private logistic regression", squared = "Private linear regression",
-    sprintf("Private linear regression, %s loss", x$loss)
+    mean = "Private mean, by gradient descent",
+    user = "Private minimiser of a user's loss (trusted code)", sprintf("Private linear regression, %s loss", x$loss)
   )
 }
 

@@ -110,11 +110,11 @@ WEIGHTS_REFUSED <- c(
 #' @rdname dp_lm
 #' @export
 dp_lm.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, offset = NULL,
-                          na.action = NULL, loss = loss_squared(), scale = NULL,
+                          na.action = NULL, loss = loss_squared(), penalty = NULL, scale = NULL,
                           gradient = grad_clipped(), constraint = no_constraint(),
                           budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
-  spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, budget, control)
+  spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, penalty, budget, control)
   schema <- schema_formula(
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame()
@@ -125,14 +125,14 @@ dp_lm.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, off
 #' @rdname dp_lm
 #' @export
 dp_lm.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset = NULL,
-                          subset = NULL, na.action = NULL, loss = loss_squared(), scale = NULL,
-                          gradient = grad_clipped(), constraint = no_constraint(),
+                          subset = NULL, na.action = NULL, loss = loss_squared(), penalty = NULL,
+                          scale = NULL, gradient = grad_clipped(), constraint = no_constraint(),
                           budget = NULL, control = dp_control()) {
   if (is.character(x)) {
     dp_abort("`x` is text: write a formula without quotes, dp_lm(y ~ x1, data = ...).")
   }
   check_dots(..., known = WEIGHTS_REFUSED)
-  spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, budget, control)
+  spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, penalty, budget, control)
   schema <- schema_matrix(x, y, offset, check_flag(intercept, "intercept"), subset)
   run_lm(schema, spec, scale, na.action)
 }
@@ -147,25 +147,37 @@ dp_lm.data.frame <- function(x, y, epsilon, delta, ...) {
 }
 
 # Public checks of everything but the data.
-lm_spec <- function(epsilon, delta, loss, gradient, constraint, budget, control,
-                    front = "dp_lm") {
-  control <- check_control(control, front)
+lm_spec <- function(epsilon, delta, loss, gradient, constraint, penalty, budget, control,
+                    front = "dp_lm", moment = NULL) {
+  control <- check_control(control, if (front != "dp_sco") front, full = NULL)
   epsilon <- check_epsilon(epsilon)
   delta <- if (epsilon == Inf && missing(delta)) 0 else check_delta(delta, epsilon < Inf)
   list(
     epsilon = epsilon, delta = delta, loss = loss, gradient = as_gradient(gradient),
-    constraint = as_constraint(constraint), budget = budget, control = control
+    constraint = as_constraint(constraint), penalty = as_penalty(penalty), moment = moment,
+    budget = budget, control = control, front = sub("^dp_", "", front)
   )
+}
+
+# Whole records clipped under the preconditioner, no constraint, no penalty, full batches: the
+# path of R/lm-plan.R and R/glm-plan.R. All else is that of R/sco-plan.R.
+is_standard <- function(spec) {
+  is_record(spec$gradient) && spec$constraint$name == "none" && spec$penalty$lambda == 0 &&
+    spec$control$batches == "full" && spec$control$calibration == "tight" &&
+    is.null(spec$moment) && spec$loss$name %in% c("squared", "logistic", "huber", "biweight")
 }
 
 # Schema -> plan -> curator's checks -> charge -> values -> fit.
 run_lm <- function(schema, spec, scale, na.action) {
+  if (!is_standard(spec)) {
+    return(run_sco(schema, spec, scale, na.action))
+  }
   known <- known_scales(scale, schema)
   tuned <- sum(is.na(known$center) | is.na(known$scale))
   plan <- plan_lm(schema$n, length(schema$columns), tuned, regression_mu(spec), spec$delta,
                   spec$control, spec$gradient, spec$loss)
   plan <- finish_plan(plan, steps = if (is_robust(spec$loss)) c(24, rep(60, 12)) else 24)
-  run_regression("lm", schema, spec, plan, known, tuned, na.action, fit_lm)
+  run_regression(schema, spec, plan, planned_events(plan, schema, tuned), known, na.action, fit_lm)
 }
 
 regression_mu <- function(spec) {
@@ -175,25 +187,33 @@ regression_mu <- function(spec) {
   ledger_allowance(spec$budget, spec$epsilon, spec$delta, "gaussian")$mu
 }
 
+# After a last public check that the plan fits the grids.
+planned_events <- function(plan, schema, tuned) {
+  if (!plan$private) {
+    return(list())
+  }
+  check_lm_laws(plan, schema$n, length(schema$columns), tuned)
+  lm_events(plan, tuned)
+}
+
 # What all regressions do once there is a plan; `...`: more for the fit.
-run_regression <- function(front, schema, spec, plan, known, tuned, na.action, fitter, ...) {
+run_regression <- function(schema, spec, plan, events, known, na.action, fitter, ...) {
   n <- schema$n
-  events <- if (plan$private) lm_events(plan, tuned) else list()
-  if (plan$private) check_lm_laws(plan, n, length(schema$columns), tuned)
   warn_small_lm(plan, n)
   warn_large_delta(spec$delta, n)
   use <- curator_check(schema, na.action)
-  ledger_charge(spec$budget, events, spec$epsilon, spec$delta, paste0("dp_", front))
+  ledger_charge(spec$budget, events, spec$epsilon, spec$delta, paste0("dp_", spec$front))
   fit <- fitter(frame_values(schema, use), schema, plan, known, spec$constraint, spec$control)
   names <- c(setdiff(schema$columns, "(Intercept)"), schema$response)
   warn_not_found(fit$found, names)
   new_dp_fit(
-    front, fit$coefficients, n,
+    spec$front, fit$coefficients, n,
     new_privacy(spec$epsilon, spec$delta, events, rng = spec$control$rng,
                 calibration = spec$control$calibration),
     schema = strip_schema(schema), center = stats::setNames(fit$center, names),
     scale = stats::setNames(fit$scale, names), found = stats::setNames(fit$found, names),
-    bound = fit$bound, sd = fit$sd, loss = spec$loss$name, constraint = spec$constraint, ...
+    bound = fit$bound, sd = fit$sd, loss = spec$loss$name, gradient = spec$gradient$name,
+    constraint = spec$constraint, penalty = spec$penalty, ...
   )
 }
 

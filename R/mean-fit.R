@@ -1,14 +1,18 @@
 # From values and a plan to means. The charge has been made.
 
 fit_mean <- function(x, plan, bound, control) {
-  names <- colnames(x)
-  if (is.null(names)) names <- if (ncol(x) == 1L) "mean" else paste0("x", seq_len(ncol(x)))
   if (plan$kind == "none") {
-    fit <- plain_mean(x, plan, bound)
+    fit <- plain_mean(x, plan, bound, control)
   } else {
     limits <- if (is.null(bound)) private_limits(x, plan, control) else public_limits(bound)
     fit <- noisy_mean(x, plan, limits, control)
   }
+  name_means(fit, colnames(x))
+}
+
+name_means <- function(fit, names) {
+  d <- length(fit$coefficients)
+  if (is.null(names)) names <- if (d == 1L) "mean" else paste0("x", seq_len(d))
   names(fit$coefficients) <- names(fit$noise_sd) <- names(fit$found) <- names
   dimnames(fit$limits) <- list(names, c("lower", "upper"))
   fit
@@ -55,7 +59,7 @@ private_limits <- function(x, plan, control) {
   law <- count_law(
     plan$kind, n, plan$cost[["tails"]], if (plan$kind == "laplace") 2 * d else sqrt(2 * d)
   )
-  rows <- new_rows(x, center = center, which = seq_len(d) - 1)
+  rows <- new_rows(x, center = center, which = seq_len(d) - 1, threads = control$threads)
   counts <- release_octaves(rows, "columns", octave_cells(signed = TRUE), law, release_key(control))
   for (j in seq_len(d)) {
     if (stands_for_zero(counts[, j], law, center[[j]])) {
@@ -83,7 +87,7 @@ noisy_mean <- function(x, plan, limits, control) {
   half <- limits$upper / 2 - limits$lower / 2
   law <- sum_law(plan$kind, n, d, plan$cost[["sums"]])
   inv_step <- ifelse(half > 1e-290, law$limit / half, 0)
-  rows <- new_rows(x, center = middle, inv_scale = inv_step)
+  rows <- new_rows(x, center = middle, inv_scale = inv_step, threads = control$threads)
   sums <- release_sums(rows, law, release_key(control))
   count <- rep(n, d)
   if (plan$na_rm) {
@@ -103,12 +107,12 @@ noisy_mean <- function(x, plan, limits, control) {
 }
 
 # epsilon = Inf: the same sums without noise; with `bound` the values are clamped.
-plain_mean <- function(x, plan, bound) {
+plain_mean <- function(x, plan, bound, control) {
   d <- ncol(x)
   if (!is.null(bound)) {
     for (j in seq_len(d)) x[, j] <- pmin(pmax(x[, j], bound[j, 1L]), bound[j, 2L])
   }
-  rows <- new_rows(x)
+  rows <- new_rows(x, threads = control$threads)
   plain <- list(limit = Inf, noise = c(0, 0), unit = 1)
   sums <- release_sums(rows, plain)
   count <- if (plan$na_rm) release_complete(rows, plain) else nrow(x)

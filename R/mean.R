@@ -17,12 +17,29 @@
 #' @param epsilon Positive number. `Inf` gives the plain mean by the same code (not
 #'   private).
 #' @param delta Number, 0 <= delta < 1, well below 1/n.
+#' Three more methods take a public bound on a moment instead, `moment = moment_bound(1 + v, u)` with
+#' E|x|^(1+v) <= u in each column, or the level itself as `bound` (one positive number), and spend
+#' the whole budget on one release. They do not look for the location of the data, so that they
+#' do well only where the mean is not much larger than the spread.
+#' * `"truncated"` (Tao et al., Algorithm 1): values beyond B count as zero. The level balances
+#'   u B^-v, the bias, against noise and deviation; with `calibration = "paper"` it is
+#'   B = (u n epsilon / sqrt(d log(1/delta)))^(1/(1+v)) and the noise N(0, 8 d B^2 log(1.25/delta) /
+#'   (n epsilon)^2).
+#' * `"median_of_means"` (Algorithm 3): the median of the means of m groups of truncated values;
+#'   m = 2 log(2 d / xi), in the paper 4 log(2 d / xi), rounded up, and the paper's
+#'   tau = (u epsilon n / d^1.5)^(1/(1+v)). Noise goes with the smallest group, where the paper has
+#'   n/m. It costs m times the noise of `"truncated"`.
+#' * `"catoni"` (Hu et al.'s one-dimensional estimator): s phi(x / s), see [grad_catoni()], with
+#'   smoothing for finite `beta`; needs a second moment. `calibration = "paper"`: Laplace noise for
+#'   the range 4 sqrt(2) s / (3 n) whatever beta is, s = sqrt(u n epsilon / log(d / xi)).
+#'
 #' @param bound Public bounds in the units of x: `c(lower, upper)` for all columns, one
 #'   positive number b for `c(-b, b)`, or a matrix with a row c(lower, upper) for each column.
 #'   Values outside count as the bound. `NULL`: c(0, 1) for logical x, else found privately.
-#' @param moment Not used by `"winsorized"`.
+#' @param moment A bound made by [moment_bound()], for the other methods only.
 #' @param ... Not used; a misspelt argument is an error.
-#' @param method `"winsorized"`.
+#' @param method `"winsorized"`, `"truncated"`, `"median_of_means"` or `"catoni"`.
+#' @param beta Positive number or `Inf`, for `"catoni"`: smoothing, see [grad_catoni()].
 #' @param na.rm `FALSE`: a missing value is refused (for the data holder's eyes only: do not
 #'   publish the refusal). `TRUE`: missing values add zero and the sum is divided by a private
 #'   count, which takes a twentieth of the budget.
@@ -33,7 +50,7 @@
 #' \describe{
 #'   \item{coefficients}{the means, in the units of x; see [coef()].}
 #'   \item{limits}{matrix with columns lower and upper: released or public winsorising
-#'     limits.}
+#'     limits; for the other methods what a value counts as at most.}
 #'   \item{noise_sd}{standard deviation of the noise of each mean (public, given the
 #'     limits).}
 #'   \item{found}{whether limits could be told from noise; if not, the mean is NA, with a
@@ -49,11 +66,17 @@
 #' l1 and sqrt(d) in l2 in units of the ranges. All sums are exact integer sums, the noise
 #' is exact discrete Laplace or Gaussian noise, and the epsilons add up (Laplace) or
 #' compose by zero-concentrated differential privacy (Gaussian; exactly with `bound`).
+#' *Other methods:* each value adds an integer within +-B (tau, s M), so that a row changes each
+#' sum, or each median of the groups' sums, by at most twice that: 2 B d in l1, 2 B sqrt(d) in l2,
+#' over n, or the size of the smallest group. The groups do not look at the data.
 #'
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
 #' Learning with Heavy-tailed Data Revisited. IJCAI 2022 (Algorithm 1 truncates at a given
-#' level; here values are winsorised at levels found privately).
+#' level; here values are winsorised at levels found privately; Algorithm 3).
+#'
+#' Hu, Ni, Xiao and Wang (2022). High Dimensional Differentially Private Stochastic Optimization
+#' with Heavy-tailed Data. PODS 2022. \doi{10.1145/3517804.3524144}
 #'
 #' Canonne, Kamath and Steinke (2020). The discrete Gaussian for differential privacy.
 #' \doi{10.48550/arXiv.2004.00010}
@@ -64,23 +87,32 @@
 #' coef(fit)
 #' privacy(fit)
 #' dp_mean(rnorm(1000), epsilon = 1, bound = c(-5, 5))
+#' dp_mean(danish$Total, epsilon = 1, method = "catoni", moment = moment_bound(2, 100))
 #' @export
 dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
-                    method = "winsorized", na.rm = FALSE, budget = NULL,
-                    control = dp_control()) {
+                    method = c("winsorized", "truncated", "median_of_means", "catoni"),
+                    beta = Inf, na.rm = FALSE, budget = NULL, control = dp_control()) {
   check_dots(...)
-  control <- check_control(control, "dp_mean")
+  method <- check_choice(method, "method", c("winsorized", ROBUST_MEANS))
+  control <- check_control(control, if (method == "winsorized") "dp_mean", full = "dp_mean")
   epsilon <- check_epsilon(epsilon)
   delta <- check_delta(delta)
-  check_mean_method(method, moment)
   na.rm <- check_flag(na.rm, "na.rm")
+  check_mean_method(method, moment, bound, missing(beta))
   schema <- mean_schema(x)
-  bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
-  plan <- plan_mean(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm, budget)
+  if (method == "winsorized") {
+    bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
+    plan <- plan_mean(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm, budget)
+    fitter <- function(values) fit_mean(values, plan, bound, control)
+  } else {
+    plan <- plan_robust_mean(schema$n, schema$d, epsilon, delta, bound, moment, method,
+                             beta, na.rm, budget, control)
+    fitter <- function(values) fit_robust_mean(values, plan, control)
+  }
   warn_large_delta(delta, schema$n)
   check_complete(x, na.rm)
   ledger_charge(budget, plan$events, epsilon, delta, "dp_mean")
-  fit <- fit_mean(mean_values(x, schema), plan, bound, control)
+  fit <- fitter(mean_values(x, schema))
   warn_limits_not_found(fit$found, schema$names)
   warn_limits_collapsed(fit$limits, fit$found, schema$names)
   new_dp_fit(
@@ -91,13 +123,22 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
   )
 }
 
-check_mean_method <- function(method, moment) {
-  if (!identical(method, "winsorized")) {
-    dp_abort("`method` must be \"winsorized\" in this version.")
+check_mean_method <- function(method, moment, bound, no_beta) {
+  if (method == "winsorized") {
+    if (!is.null(moment)) {
+      dp_abort("`moment` is not used by method \"winsorized\": leave it out.")
+    }
+  } else if (is.null(bound) == is.null(moment)) {
+    dp_abort(sprintf(paste(
+      "method \"%s\" needs `moment` = moment_bound(order, bound), or its level as `bound`,",
+      "one of them; \"winsorized\" needs neither."
+    ), method))
+  } else if (!is.null(bound)) {
+    check_number(bound, "bound", 1e-50, 1e50)
+  } else {
+    check_moment(moment, if (method == "catoni") "second" else "low")
   }
-  if (!is.null(moment)) {
-    dp_abort("`moment` is not used by method \"winsorized\": leave it out.")
-  }
+  if (method != "catoni" && !no_beta) dp_abort("`beta` belongs to method \"catoni\".")
 }
 
 # Public facts of x.

@@ -1,33 +1,78 @@
-#' Losses, gradients and constraints
+#' Losses, gradients, constraints and penalties
 #'
 #' The parts that a regression is put together from. Each names itself; none reads data.
 #'
+#' *Losses* of the linear predictor eta and the response y:
 #' * `loss_squared()`: half the squared residual, (eta - y)^2 / 2.
+#' * `loss_logistic()`: log(1 + exp(eta)) - y eta, for a response coded as in [dp_glm()].
 #' * `loss_huber(k)`: quadratic up to k sigma, linear beyond. `loss_biweight(c)`: Tukey's, flat
 #'   beyond c sigma, not convex. sigma is the scale of the residuals: a public number in the
 #'   response's units, or found privately from their median size. The derivative is bounded, so it
 #'   is the covariates that are clipped, by a weight that does not depend on the response.
-#' * `grad_clipped(C)`: the gradient of each record is shortened to length `C`. Lengths
-#'   are those of the standardised problem: residuals in units of the response's scale,
-#'   columns centred, scaled and preconditioned. Without `C` the level is found privately,
-#'   and found again as the fit improves.
-#' * `no_constraint()`, `l2_ball(r)`: the slopes, in the caller's units, are free, or lie in
-#'   the Euclidean ball of radius `r` about zero. The intercept is free.
+#' * `loss_mean()`: half the squared distance of w from the row, for [dp_sco()] without `y`.
+#' * a loss of your own: [loss_user()].
+#'
+#' *Gradients*: how the gradients of the records, psi_i z_i with psi the derivative of the loss and
+#' z the standardised row (the constant 1 first), are averaged so that no record counts for much.
+#' `grad_clipped(C)` bounds whole records, all others single coordinates:
+#' * `grad_clipped(C)`: the gradient of each record is shortened to length `C`, under the
+#'   preconditioner that makes the columns alike.
+#' * `grad_winsorized(tau)`: coordinates beyond `tau` count as `tau`.
+#' * `grad_truncated(tau)`: coordinates beyond `tau` count as zero (Tao et al.).
+#' * `grad_mom(tau, groups)`: the median of the means of `groups` groups of records, of coordinates
+#'   bounded by `tau` (put to zero beyond it with `calibration = "paper"`, which is Algorithm 3 of
+#'   Tao et al.). The groups are a random partition that does not look at the data. Noise grows with
+#'   their number.
+#' * `grad_catoni(s, beta)`: s phi(g / s) for each coordinate g, phi(t) = t - t^3/6 up to sqrt(2),
+#'   constant beyond; with finite `beta` its expectation over g (1 + Z / sqrt(beta)), Z normal
+#'   (Hu et al.). Its range is s M, M = 2 sqrt(2)/3 (2 Phi(sqrt(beta)) - 1). Smoothing only adds
+#'   bias, so `Inf` is the default.
+#' * `grad_shrunken(K)`: covariates and response are clamped to +-`K` before anything is computed
+#'   (Hu et al.). With the squared loss this needs `l2_ball(r)`: derivatives are then bounded by
+#'   K (1 + r sqrt(p)), and coordinates by K times that.
+#'
+#' Levels are in units of the standardised problem: residuals in units of the response's scale,
+#' columns centred and scaled, by what `scale =` says or by what is found privately. A level that
+#' is not given comes from `moment =` of [dp_sco()], or is found privately, and found again as the
+#' fit improves.
+#'
+#' *Constraints* on the slopes, in the caller's units: `no_constraint()`; `l2_ball(r)`, the
+#' Euclidean ball of radius `r` about zero. The intercept is free.
+#'
+#' *Penalties*: `ridge(lambda)` adds lambda/2 times the sum of squares of the slopes, in the
+#' caller's units, to the mean loss. It needs no data, so that it costs nothing.
 #'
 #' @param k,c Positive numbers: tuning constants in units of sigma; the defaults give 95 %
 #'   efficiency with Gaussian errors.
 #' @param sigma Positive number, the public scale of the residuals in the response's units (one
 #'   that is far off makes a bad fit, without a warning), or `NULL`.
-#' @param C Number between 1e-50 and 1e50, or `NULL`.
+#' @param C,tau,s,K Number between 1e-50 and 1e50, or `NULL`.
+#' @param groups Whole number from 1 on; `NULL`: 2 log(2 k / xi) with k coefficients and `xi` of
+#'   [dp_control()].
+#' @param beta Positive number, or `Inf`.
 #' @param r Positive number.
-#' @return A list of class `dp_loss`, `dp_gradient` or `dp_constraint`.
+#' @param lambda Number from 0 on.
+#' @return A list of class `dp_loss`, `dp_gradient`, `dp_constraint` or `dp_penalty`.
 #' @section Privacy:
-#' Parts are public and cost nothing; a clip level that is not given is found
-#' from noisy counts of the gradients' sizes, which the fit pays for. Noise grows with `C`: a
+#' Parts are public and cost nothing; a level that is not given is found
+#' from noisy counts of the gradients' sizes, which the fit pays for. Noise grows with it: a
 #' level far above the sizes of most gradients drowns the fit.
+#' *Sensitivity*, replacing one of n rows, with k coefficients: a record's clipped gradient has
+#' length at most C, the mean moves by at most 2 C / n in l2. A coordinate lies within +-tau (or
+#' s M, or K times the bound of the derivative), so the mean moves by at most 2 tau / n in each
+#' coordinate, 2 tau sqrt(k) / n in l2; for medians of means by as much with n the size of the
+#' smallest group, for the median of numbers moves by no more than the numbers do. In
+#' floating point the bounds hold for the integers that are summed.
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
 #' Learning with Heavy-tailed Data Revisited. IJCAI 2022.
+#'
+#' Hu, Ni, Xiao and Wang (2022). High Dimensional Differentially Private Stochastic Optimization
+#' with Heavy-tailed Data. PODS 2022. \doi{10.1145/3517804.3524144}
+#'
+#' Catoni, O. (2012). Challenging the empirical mean and empirical variance: a deviation study.
+#' *Annales de l'Institut Henri Poincare, Probabilites et Statistiques* 48, 1148-1185.
+#' \doi{10.1214/11-AIHP454}
 #'
 #' Huber, P. J. (1964). Robust estimation of a location parameter. *Annals of Mathematical
 #' Statistics* 35, 73-101. \doi{10.1214/aoms/1177703732}
@@ -35,11 +80,13 @@
 #' Beaton, A. E. and Tukey, J. W. (1974). The fitting of power series, meaning polynomials,
 #' illustrated on band-spectroscopic data. *Technometrics* 16, 147-185.
 #' \doi{10.1080/00401706.1974.10489171}
+#' @seealso [dp_sco()], [loss_user()], [moment_bound()]
 #' @examples
 #' loss_squared()
 #' grad_clipped(2)
+#' grad_catoni(s = 5, beta = 1)
 #' l2_ball(10)
-#' loss_huber()
+#' ridge(0.1)
 #' @name problem_parts
 NULL
 
@@ -50,6 +97,14 @@ new_part <- function(class, name, ...) {
 #' @rdname problem_parts
 #' @export
 loss_squared <- function() new_part("dp_loss", "squared")
+
+#' @rdname problem_parts
+#' @export
+loss_logistic <- function() new_part("dp_loss", "logistic")
+
+#' @rdname problem_parts
+#' @export
+loss_mean <- function() new_part("dp_loss", "mean")
 
 #' @rdname problem_parts
 #' @export
@@ -66,11 +121,48 @@ robust_loss <- function(name, tuning, arg, sigma) {
   )
 }
 
+check_level_arg <- function(x, arg) if (!is.null(x)) check_number(x, arg, 1e-50, 1e50)
+
 #' @rdname problem_parts
 #' @export
 grad_clipped <- function(C = NULL) {
-  if (!is.null(C)) C <- check_number(C, "C", 1e-50, 1e50)
-  new_part("dp_gradient", "clipped", bound = C)
+  new_part("dp_gradient", "clipped", bound = check_level_arg(C, "C"))
+}
+
+#' @rdname problem_parts
+#' @export
+grad_winsorized <- function(tau = NULL) {
+  new_part("dp_gradient", "winsorized", bound = check_level_arg(tau, "tau"))
+}
+
+#' @rdname problem_parts
+#' @export
+grad_truncated <- function(tau = NULL) {
+  new_part("dp_gradient", "truncated", bound = check_level_arg(tau, "tau"))
+}
+
+#' @rdname problem_parts
+#' @export
+grad_mom <- function(tau = NULL, groups = NULL) {
+  new_part(
+    "dp_gradient", "mom", bound = check_level_arg(tau, "tau"),
+    groups = if (!is.null(groups)) check_count(groups, "groups")
+  )
+}
+
+#' @rdname problem_parts
+#' @export
+grad_catoni <- function(s = NULL, beta = Inf) {
+  new_part(
+    "dp_gradient", "catoni", bound = check_level_arg(s, "s"),
+    beta = check_number(beta, "beta", 1e-3, Inf, finite = FALSE)
+  )
+}
+
+#' @rdname problem_parts
+#' @export
+grad_shrunken <- function(K = NULL) {
+  new_part("dp_gradient", "shrunken", bound = check_level_arg(K, "K"))
 }
 
 #' @rdname problem_parts
@@ -81,6 +173,12 @@ no_constraint <- function() new_part("dp_constraint", "none", radius = Inf)
 #' @export
 l2_ball <- function(r) {
   new_part("dp_constraint", "l2_ball", radius = check_number(r, "r", 0, open = TRUE))
+}
+
+#' @rdname problem_parts
+#' @export
+ridge <- function(lambda) {
+  new_part("dp_penalty", "ridge", lambda = check_number(lambda, "lambda", 0, 1e100))
 }
 
 #' @export
@@ -105,16 +203,31 @@ as_part <- function(x, class, arg, makers, made_by) {
   x
 }
 
-as_loss <- function(loss) {
-  as_part(
-    loss, "dp_loss", "loss",
-    list(squared = loss_squared, huber = loss_huber, biweight = loss_biweight),
-    "loss_squared(), loss_huber() or loss_biweight()"
-  )
+LOSSES <- list(
+  squared = loss_squared, logistic = loss_logistic, huber = loss_huber, biweight = loss_biweight,
+  mean = loss_mean
+)
+
+# `names`: the losses that the front takes.
+as_loss <- function(loss, names = c("squared", "huber", "biweight")) {
+  makers <- LOSSES[names]
+  made_by <- paste0("loss_", names, "()", collapse = ", ")
+  if (is.character(loss) && !identical(loss, "user")) {
+    return(as_part(loss, "dp_loss", "loss", makers, made_by))
+  }
+  loss <- as_part(loss, "dp_loss", "loss", makers, made_by)
+  if (!loss$name %in% c(names, "user")) dp_abort(sprintf("`loss` must be made by %s.", made_by))
+  loss
 }
 
 as_gradient <- function(gradient) {
-  as_part(gradient, "dp_gradient", "gradient", list(clipped = grad_clipped), "grad_clipped()")
+  makers <- list(
+    clipped = grad_clipped, winsorized = grad_winsorized, truncated = grad_truncated,
+    mom = grad_mom, catoni = grad_catoni, shrunken = grad_shrunken
+  )
+  as_part(
+    gradient, "dp_gradient", "gradient", makers, paste0("grad_", names(makers), "()", collapse = ", ")
+  )
 }
 
 as_constraint <- function(constraint) {
@@ -122,4 +235,11 @@ as_constraint <- function(constraint) {
     constraint, "dp_constraint", "constraint", list(none = no_constraint),
     "no_constraint() or l2_ball(r)"
   )
+}
+
+as_penalty <- function(penalty) {
+  if (is.null(penalty)) {
+    return(ridge(0))
+  }
+  as_part(penalty, "dp_penalty", "penalty", list(), "ridge(lambda), or NULL")
 }

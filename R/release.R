@@ -6,12 +6,12 @@
 # which: columns to count, from 0, ncol(x) standing for the response.
 new_rows <- function(x, y = NULL, offset = NULL, use = NULL, center = rep(0, ncol(x)),
                      inv_scale = rep(1, ncol(x)), y_center = 0, y_inv_scale = 1,
-                     intercept = FALSE, which = numeric()) {
+                     intercept = FALSE, which = numeric(), threads = 1) {
   list(
     x = x, y = y, offset = offset, use = use, center = as.double(center),
     inv_scale = as.double(inv_scale), y_center = as.double(y_center),
     y_inv_scale = as.double(y_inv_scale), intercept = as.double(intercept),
-    which = as.double(which)
+    which = as.double(which), threads = as.double(threads)
   )
 }
 
@@ -60,6 +60,26 @@ release_moments <- function(rows, norm, bound, law, key = NULL, exact = FALSE) {
 release_descent <- function(rows, norm, w, plan, key = NULL, exact = FALSE) {
   .Call(C_pgd, rows, norm, as.double(w), plan, key, exact)
 }
+
+# One gradient at w: integers in steps, under the plan's root if it has one; with step = 0 plain
+# sums before any root.
+release_gradient <- function(rows, norm, w, plan, key = NULL, exact = FALSE) {
+  .Call(C_gradient, rows, norm, as.double(w), plan, key, exact)
+}
+
+# Counts of the sizes of gradient coordinates at w, those of all columns together.
+release_coordinates <- function(rows, norm, w, plan, cells, law, key = NULL, exact = FALSE) {
+  plan$noise <- law$noise
+  .Call(
+    C_count_coordinates, rows, norm, as.double(w), plan, as.double(cells), law$unit, key, exact
+  )
+}
+
+# Private, not a release: the linear predictor of every row.
+row_margins <- function(rows, norm, w) .Call(C_margins, rows, norm, as.double(w))
+
+# Not a release: a random order of the rows, which looks at no data.
+random_order <- function(n, key = NULL) .Call(C_permutation, as.double(n), key)
 
 # Sums of winsorised columns in steps; with law$limit = Inf plain sums.
 release_sums <- function(rows, law, key = NULL, exact = FALSE) {

@@ -51,8 +51,13 @@ dph_status dph_count_equal(const dph_rows *rows, dph_which which, const double *
                            const double *width, size_t m, const dph_poll *poll,
                            int64_t *counts, dph_error *err);
 
+/* Adds the numbers of v but NaN and Inf to the counts. */
+void dph_octaves_add(const dph_octaves *cells, const double *v, size_t len,
+                     int64_t *counts);
+
 /* n numbers, of which NaN and Inf are left out; cells unsigned. */
-void dph_count_values(const double *v, size_t n, const dph_octaves *cells,
-                      int64_t *counts);
+dph_status dph_count_values(const double *v, size_t n, int threads,
+                            const dph_octaves *cells, const dph_poll *poll,
+                            int64_t *counts, dph_error *err);
 
 #endif

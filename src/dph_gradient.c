@@ -46,29 +46,6 @@ const dph_estimator *dph_estimator_find(const char *name) {
   return NULL;
 }
 
-dph_status dph_gradient_work_make(size_t k, dph_gradient_work *w, dph_error *err) {
-  size_t cells;
-  double *all = NULL;
-  void *memory = NULL;
-  memset(w, 0, sizeof *w);
-  DPH_TRY(dph_size_mul(k + 6, DPH_BLOCK, &cells, err));
-  DPH_TRY(dph_alloc(&memory, cells, sizeof(double), err));
-  all = memory;
-  w->z = all;
-  w->y = all + k * DPH_BLOCK;
-  w->eta = w->y + DPH_BLOCK;
-  w->psi = w->eta + DPH_BLOCK;
-  w->m = w->psi + DPH_BLOCK;
-  w->work = w->m + DPH_BLOCK;
-  w->valid = (unsigned char *)(w->work + DPH_BLOCK);
-  return DPH_OK;
-}
-
-void dph_gradient_work_free(dph_gradient_work *w) {
-  dph_free(w->z);
-  memset(w, 0, sizeof *w);
-}
-
 /* Rows that exist but add zero are marked by an infinite norm. */
 static void mark_invalid(const unsigned char *valid, size_t len, double *v) {
   for (size_t i = 0; i < len; i++) {
@@ -78,29 +55,62 @@ static void mark_invalid(const unsigned char *valid, size_t len, double *v) {
   }
 }
 
-/* The poll comes once in 64 blocks (16,384 rows). */
-static dph_status poll_block(const dph_poll *poll, size_t start, dph_error *err) {
-  return start % (64 * DPH_BLOCK) == 0 ? dph_check_poll(poll, err) : DPH_OK;
+/* ---- walks ------------------------------------------------------------------- */
+
+/* What the functions below say about one block of rows, whose first row is `start`. */
+typedef struct pass {
+  const dph_rows *rows;
+  const double *norm, *w, *root;
+  const dph_gradient_rule *rule;
+  int with_response;
+  const dph_gradient_work *work;
+  void (*block)(const struct pass *pass, size_t start, dph_block *work, size_t sum);
+  double *out; /* one number per row */
+  const dph_octaves *cells;
+  /* of sums: each sum of the walk, `stride` apart, and the totals; exact or plain */
+  size_t sums, stride;
+  int64_t *exact, *exact_total;
+  double *plain, *plain_total;
+} pass;
+
+static void pass_chunk(void *task, const dph_part *part) {
+  const pass *own = task;
+  for (size_t start = part->from; start < part->to; start += DPH_BLOCK) {
+    own->block(own, start, &own->work->lane[part->lane], part->sum);
+  }
+}
+
+/* A pass that fills `out`. */
+static dph_status run_pass(pass *task, const dph_poll *poll, dph_error *err) {
+  dph_walk walk = dph_work_plan(task->rows, task->work, 0, 0);
+  walk.task = task;
+  walk.chunk = pass_chunk;
+  return dph_walk_run(&walk, poll, err);
+}
+
+static void norms_block(const pass *task, size_t start, dph_block *work, size_t sum) {
+  const size_t k = dph_rows_columns(task->rows);
+  const size_t len = dph_rows_fill(task->rows, start, work->z, work->y, work->valid);
+  (void)sum;
+  dph_block_norm(work->z, k, task->root, work->work, work->eta);
+  if (task->with_response) {
+    for (size_t i = 0; i < len; i++) {
+      work->eta[i] = sqrt(work->eta[i] * work->eta[i] + work->y[i] * work->y[i]);
+    }
+  }
+  mark_invalid(work->valid, len, work->eta);
+  memcpy(task->out + start, work->eta, len * sizeof(double));
 }
 
 dph_status dph_row_norms(const dph_rows *rows, const double *root, int with_response,
-                         dph_gradient_work *work, const dph_poll *poll, double *norm,
+                         const dph_gradient_work *work, const dph_poll *poll, double *norm,
                          dph_error *err) {
-  const size_t k = dph_rows_columns(rows);
-  for (size_t start = 0; start < rows->n; start += DPH_BLOCK) {
-    DPH_TRY(poll_block(poll, start, err));
-    const size_t len = dph_rows_fill(rows, start, work->z, work->y, work->valid);
-    dph_block_norm(work->z, k, root, work->work, work->eta);
-    if (with_response) {
-      for (size_t i = 0; i < len; i++) {
-        work->eta[i] = sqrt(work->eta[i] * work->eta[i] + work->y[i] * work->y[i]);
-      }
-    }
-    mark_invalid(work->valid, len, work->eta);
-    memcpy(norm + start, work->eta, len * sizeof(double));
-  }
-  return DPH_OK;
+  pass task = {.rows = rows, .root = root, .with_response = with_response, .work = work,
+               .block = norms_block, .out = norm};
+  return run_pass(&task, poll, err);
 }
+
+/* ---- derivatives -------------------------------------------------------------- */
 
 static void clamp(double *v, size_t len, double bound) {
   for (size_t i = 0; i < len; i++) {
@@ -110,7 +120,7 @@ static void clamp(double *v, size_t len, double bound) {
 
 /* Rows with covariates and response clamped, then their margins. */
 static size_t shrunken_margin(const dph_rows *rows, size_t start, const double *norm,
-                              const double *w, double bound, dph_gradient_work *work) {
+                              const double *w, double bound, dph_block *work) {
   const size_t k = dph_rows_columns(rows), first = rows->intercept ? 1 : 0;
   const size_t len = dph_rows_fill(rows, start, work->z, work->y, work->valid);
   clamp(work->z + first * DPH_BLOCK, (k - first) * DPH_BLOCK, bound);
@@ -132,7 +142,7 @@ static size_t shrunken_margin(const dph_rows *rows, size_t start, const double *
 /* Margins and derivatives of one block into work->eta and work->psi. */
 static size_t block_psi(const dph_rows *rows, size_t start, const double *norm,
                         const double *w, const dph_gradient_rule *rule,
-                        dph_gradient_work *work) {
+                        dph_block *work) {
   if (rule->estimator && rule->estimator->shrinks) {
     const size_t len = shrunken_margin(rows, start, norm, w, rule->bound, work);
     rule->loss->derivative(work->eta, work->y, DPH_BLOCK, rule->tuning, work->psi);
@@ -151,27 +161,32 @@ static size_t block_psi(const dph_rows *rows, size_t start, const double *norm,
   return len;
 }
 
+static void sizes_block(const pass *task, size_t start, dph_block *work, size_t sum) {
+  const size_t len = block_psi(task->rows, start, task->norm, task->w, task->rule, work);
+  (void)sum;
+  for (size_t i = 0; i < len; i++) {
+    task->out[start + i] = fabs(work->psi[i]) * task->norm[start + i];
+  }
+  mark_invalid(work->valid, len, task->out + start);
+}
+
 dph_status dph_gradient_sizes(const dph_rows *rows, const double *norm, const double *w,
-                              const dph_loss *loss, dph_gradient_work *work,
+                              const dph_loss *loss, const dph_gradient_work *work,
                               const dph_poll *poll, double *size, dph_error *err) {
+  const dph_gradient_rule rule = {.loss = loss};
+  pass task = {.rows = rows, .norm = norm, .w = w, .rule = &rule, .work = work,
+               .block = sizes_block, .out = size};
   if (loss->tuned) {
     return dph_fail(err, DPH_ERR_ARGUMENT, "sizes are those of a loss without tuning");
   }
-  const dph_gradient_rule rule = {.loss = loss};
-  for (size_t start = 0; start < rows->n; start += DPH_BLOCK) {
-    DPH_TRY(poll_block(poll, start, err));
-    const size_t len = block_psi(rows, start, norm, w, &rule, work);
-    for (size_t i = 0; i < len; i++) {
-      size[start + i] = fabs(work->psi[i]) * norm[start + i];
-    }
-    mark_invalid(work->valid, len, size + start);
-  }
-  return DPH_OK;
+  return run_pass(&task, poll, err);
 }
+
+/* ---- sums -------------------------------------------------------------------------- */
 
 /* Weights of the block's records, in steps. */
 static void record_weights(const dph_rows *rows, size_t start, size_t len, const double *norm,
-                           const dph_gradient_rule *rule, dph_gradient_work *work) {
+                           const dph_gradient_rule *rule, dph_block *work) {
   const double bound = rule->bound * (1.0 - DPH_NORM_SLACK);
   const double inv_step = rule->step > 0.0 ? 1.0 / rule->step : 1.0;
   memset(work->work, 0, DPH_BLOCK * sizeof(double));
@@ -185,7 +200,7 @@ static void record_weights(const dph_rows *rows, size_t start, size_t len, const
 }
 
 /* psi finite, so that psi z is never NaN; a NaN derivative and a row that adds zero: 0. */
-static void bound_psi(const dph_gradient_rule *rule, dph_gradient_work *work) {
+static void bound_psi(const dph_gradient_rule *rule, dph_block *work) {
   const double most = rule->psi_bound < 1e300 ? rule->psi_bound : 1e300;
   for (size_t i = 0; i < DPH_BLOCK; i++) {
     const double psi = work->psi[i] == work->psi[i] && work->valid[i] ? work->psi[i] : 0.0;
@@ -203,7 +218,7 @@ static dph_element own_element(const dph_gradient_rule *rule) {
 
 /* Weights in steps: of T(psi z), with the weight of the record's group, or of z. */
 static void coordinate_weights(const dph_rows *rows, size_t start, size_t len,
-                               const dph_gradient_rule *rule, dph_gradient_work *work) {
+                               const dph_gradient_rule *rule, dph_block *work) {
   const double inv_step = rule->step > 0.0 ? 1.0 / rule->step : 1.0;
   const int of_z = own_element(rule) == NULL;
   bound_psi(rule, work);
@@ -218,7 +233,7 @@ static void coordinate_weights(const dph_rows *rows, size_t start, size_t len,
 /* Adds column j of the block to its sums, one per group. */
 static void add_groups(const dph_rows *rows, size_t start, size_t len,
                        const dph_gradient_rule *rule, const double *z,
-                       dph_gradient_work *work, int64_t *exact, double *plain) {
+                       dph_block *work, int64_t *exact, double *plain) {
   if (exact) {
     dph_block_fixed(z, work->m, rule->limit, work->work);
   }
@@ -231,7 +246,7 @@ static void add_groups(const dph_rows *rows, size_t start, size_t len,
 }
 
 static void add_column(const dph_rows *rows, size_t start, size_t len,
-                       const dph_gradient_rule *rule, size_t j, dph_gradient_work *work,
+                       const dph_gradient_rule *rule, size_t j, dph_block *work,
                        int64_t *exact, double *plain) {
   double *z = work->z + j * DPH_BLOCK;
   const size_t at = j * dph_rule_sums(rule);
@@ -257,36 +272,76 @@ static dph_status rule_check(const dph_rows *rows, const dph_gradient_rule *rule
   return rule->step > 0.0 ? dph_fixed_check(rows->n, rule->limit, err) : DPH_OK;
 }
 
+static void sum_block(const pass *task, size_t start, dph_block *work, size_t sum) {
+  const dph_rows *rows = task->rows;
+  const size_t k = dph_rows_columns(rows), at = sum * task->stride;
+  const size_t len = block_psi(rows, start, task->norm, task->w, task->rule, work);
+  if (task->rule->estimator->multiplier) {
+    record_weights(rows, start, len, task->norm, task->rule, work);
+  } else {
+    coordinate_weights(rows, start, len, task->rule, work);
+  }
+  for (size_t j = 0; j < k; j++) {
+    add_column(rows, start, len, task->rule, j, work, task->exact ? task->exact + at : NULL,
+               task->exact ? NULL : task->plain + at);
+  }
+}
+
+static void sum_fold(void *data, size_t sum) {
+  const pass *task = data;
+  const size_t first = sum * task->stride;
+  for (size_t j = 0; j < task->sums; j++) {
+    if (task->exact) {
+      task->exact_total[j] += task->exact[first + j];
+      task->exact[first + j] = 0;
+    } else {
+      task->plain_total[j] += task->plain[first + j];
+      task->plain[first + j] = 0.0;
+    }
+  }
+}
+
+/* Sums lie so far apart that no two share a line of the cache. */
+static dph_status run_sums(pass *task, const dph_poll *poll, dph_error *err) {
+  const int plain = task->plain_total != NULL;
+  size_t cells = 0;
+  void *memory = NULL;
+  task->stride = (task->sums + 15) / 8 * 8;
+  dph_walk walk = dph_work_plan(task->rows, task->work, plain,
+                                task->stride * sizeof(int64_t));
+  walk.task = task;
+  walk.chunk = pass_chunk;
+  walk.fold = sum_fold;
+  DPH_TRY(dph_size_mul(dph_walk_sums(&walk), task->stride, &cells, err));
+  DPH_TRY(dph_alloc(&memory, cells, sizeof(int64_t), err));
+  task->exact = plain ? NULL : memory;
+  task->plain = plain ? memory : NULL;
+  const dph_status status = dph_walk_run(&walk, poll, err);
+  dph_free(memory);
+  return status;
+}
+
 dph_status dph_gradient_sum(const dph_rows *rows, const double *norm, const double *w,
-                            const dph_gradient_rule *rule, dph_gradient_work *work,
+                            const dph_gradient_rule *rule, const dph_gradient_work *work,
                             const dph_poll *poll, int64_t *exact, double *plain,
                             dph_error *err) {
-  const size_t k = dph_rows_columns(rows), sums = k * dph_rule_sums(rule);
-  const int grid = rule->step > 0.0;
+  pass task = {.rows = rows, .norm = norm, .w = w, .rule = rule, .work = work,
+               .block = sum_block};
+  task.sums = dph_rows_columns(rows) * dph_rule_sums(rule);
   DPH_TRY(rule_check(rows, rule, err));
-  if (grid) {
-    memset(exact, 0, sums * sizeof *exact);
+  if (rule->step > 0.0) {
+    task.exact_total = exact;
+    memset(exact, 0, task.sums * sizeof *exact);
   } else {
-    memset(plain, 0, sums * sizeof *plain);
+    task.plain_total = plain;
+    memset(plain, 0, task.sums * sizeof *plain);
   }
-  for (size_t start = 0; start < rows->n; start += DPH_BLOCK) {
-    DPH_TRY(poll_block(poll, start, err));
-    const size_t len = block_psi(rows, start, norm, w, rule, work);
-    if (rule->estimator->multiplier) {
-      record_weights(rows, start, len, norm, rule, work);
-    } else {
-      coordinate_weights(rows, start, len, rule, work);
-    }
-    for (size_t j = 0; j < k; j++) {
-      add_column(rows, start, len, rule, j, work, grid ? exact : NULL, grid ? NULL : plain);
-    }
-  }
-  return DPH_OK;
+  return run_sums(&task, poll, err);
 }
 
 dph_status dph_gradient_statistic(const dph_rows *rows, const double *norm, const double *w,
                                   const dph_gradient_rule *rule, const int64_t *root_int,
-                                  dph_gradient_work *work, const dph_poll *poll,
+                                  const dph_gradient_work *work, const dph_poll *poll,
                                   int64_t *sum, int64_t *statistic, dph_error *err) {
   const size_t k = dph_rows_columns(rows);
   if (root_int && !rule->estimator->multiplier) {
@@ -304,31 +359,47 @@ dph_status dph_gradient_statistic(const dph_rows *rows, const double *norm, cons
   return DPH_OK;
 }
 
-dph_status dph_margins(const dph_rows *rows, const double *norm, const double *w,
-                       dph_gradient_work *work, const dph_poll *poll, double *eta,
-                       dph_error *err) {
-  for (size_t start = 0; start < rows->n; start += DPH_BLOCK) {
-    DPH_TRY(poll_block(poll, start, err));
-    const size_t len = dph_rows_fill_margin(rows, start, norm, w, work->z, work->y,
-                                            work->eta, work->valid);
-    for (size_t i = 0; i < len; i++) {
-      eta[dph_rows_at(rows, start + i)] = work->eta[i];
-    }
+static void margins_block(const pass *task, size_t start, dph_block *work, size_t sum) {
+  const dph_rows *rows = task->rows;
+  const size_t len = dph_rows_fill_margin(rows, start, task->norm, task->w, work->z, work->y,
+                                          work->eta, work->valid);
+  (void)sum;
+  for (size_t i = 0; i < len; i++) {
+    task->out[dph_rows_at(rows, start + i)] = work->eta[i];
   }
-  return DPH_OK;
 }
 
-size_t dph_gradient_block(const dph_rows *rows, size_t start, const double *norm,
-                          const double *w, const dph_gradient_rule *rule,
-                          dph_gradient_work *work) {
-  const size_t k = dph_rows_columns(rows), len = block_psi(rows, start, norm, w, rule, work);
-  bound_psi(rule, work);
+dph_status dph_margins(const dph_rows *rows, const double *norm, const double *w,
+                       const dph_gradient_work *work, const dph_poll *poll, double *eta,
+                       dph_error *err) {
+  pass task = {.rows = rows, .norm = norm, .w = w, .work = work, .block = margins_block,
+               .out = eta};
+  return run_pass(&task, poll, err);
+}
+
+/* Coordinates of the gradients of one block, in place of work->z, counted column by column;
+ * NaN, which no cell takes, for a row that adds zero. */
+static void count_block(const pass *task, size_t start, dph_block *work, size_t sum) {
+  const size_t k = dph_rows_columns(task->rows);
+  const size_t len = block_psi(task->rows, start, task->norm, task->w, task->rule, work);
+  bound_psi(task->rule, work);
   for (size_t j = 0; j < k; j++) {
     double *z = work->z + j * DPH_BLOCK;
-    dph_element_plain(z, work->psi, &rule->element);
+    dph_element_plain(z, work->psi, &task->rule->element);
     for (size_t i = 0; i < len; i++) {
       z[i] = work->valid[i] ? z[i] : NAN;
     }
+    dph_octaves_add(task->cells, z, len, task->exact + sum * task->stride);
   }
-  return len;
+}
+
+dph_status dph_count_coordinates(const dph_rows *rows, const double *norm, const double *w,
+                                 const dph_gradient_rule *rule, const dph_octaves *cells,
+                                 const dph_gradient_work *work, const dph_poll *poll,
+                                 int64_t *counts, dph_error *err) {
+  pass task = {.rows = rows, .norm = norm, .w = w, .rule = rule, .work = work,
+               .block = count_block, .cells = cells, .exact_total = counts};
+  task.sums = dph_octaves_count(cells);
+  memset(counts, 0, task.sums * sizeof *counts);
+  return run_sums(&task, poll, err);
 }

@@ -31,10 +31,12 @@
 #ifndef DPH_GRADIENT_H_INCLUDED
 #define DPH_GRADIENT_H_INCLUDED
 
+#include "dph_cells.h"
 #include "dph_element.h"
 #include "dph_fixed.h"
 #include "dph_loss.h"
 #include "dph_rows.h"
+#include "dph_work.h"
 
 /* Relative error allowed to a computed norm; the plan keeps
  * (k + 8) 2^-52 cond(L) below it. */
@@ -70,31 +72,22 @@ static inline size_t dph_rule_sums(const dph_gradient_rule *rule) {
   return rule->groups > 0 ? rule->groups : 1;
 }
 
-/* Scratch of one walk: own with dph_gradient_work_free(). */
-typedef struct {
-  double *z, *y, *eta, *psi, *m, *work;
-  unsigned char *valid;
-} dph_gradient_work;
-
-dph_status dph_gradient_work_make(size_t k, dph_gradient_work *w, dph_error *err);
-void dph_gradient_work_free(dph_gradient_work *w);
-
 /* norm[i] = ||L z_i|| for all n rows, + inf for a row that adds zero. root: k x k
  * lower triangular, column-major, or NULL. with_response: the norm of (z_i, y_i)
  * instead (root must be NULL). */
 dph_status dph_row_norms(const dph_rows *rows, const double *root, int with_response,
-                         dph_gradient_work *work, const dph_poll *poll, double *norm,
+                         const dph_gradient_work *work, const dph_poll *poll, double *norm,
                          dph_error *err);
 
 /* size[i] = |psi_i| norm_i at w, + inf for a row that adds zero. */
 dph_status dph_gradient_sizes(const dph_rows *rows, const double *norm, const double *w,
-                              const dph_loss *loss, dph_gradient_work *work,
+                              const dph_loss *loss, const dph_gradient_work *work,
                               const dph_poll *poll, double *size, dph_error *err);
 
 /* exact (integers) or, with step = 0, plain (doubles): the sums at w, dph_rule_sums() per
  * column, one column per coordinate. */
 dph_status dph_gradient_sum(const dph_rows *rows, const double *norm, const double *w,
-                            const dph_gradient_rule *rule, dph_gradient_work *work,
+                            const dph_gradient_rule *rule, const dph_gradient_work *work,
                             const dph_poll *poll, int64_t *exact, double *plain,
                             dph_error *err);
 
@@ -102,18 +95,19 @@ dph_status dph_gradient_sum(const dph_rows *rows, const double *norm, const doub
  * the root times 2^20, dph_fixed.h), or the sums as they are. sum: scratch. */
 dph_status dph_gradient_statistic(const dph_rows *rows, const double *norm, const double *w,
                                   const dph_gradient_rule *rule, const int64_t *root_int,
-                                  dph_gradient_work *work, const dph_poll *poll,
+                                  const dph_gradient_work *work, const dph_poll *poll,
                                   int64_t *sum, int64_t *statistic, dph_error *err);
 
 /* eta of all rows of storage, 0 for a row that adds zero. */
 dph_status dph_margins(const dph_rows *rows, const double *norm, const double *w,
-                       dph_gradient_work *work, const dph_poll *poll, double *eta,
+                       const dph_gradient_work *work, const dph_poll *poll, double *eta,
                        dph_error *err);
 
-/* coordinate j of the gradients at w of one block, in place of column j of work->z; NaN for a
- * row that adds zero. Returns the rows that exist. */
-size_t dph_gradient_block(const dph_rows *rows, size_t start, const double *norm,
-                          const double *w, const dph_gradient_rule *rule,
-                          dph_gradient_work *work);
+/* Counts of the sizes |psi_i z_ij| at w in octaves without sign, all coordinates of all
+ * records in one table of dph_octaves_count(cells). */
+dph_status dph_count_coordinates(const dph_rows *rows, const double *norm, const double *w,
+                                 const dph_gradient_rule *rule, const dph_octaves *cells,
+                                 const dph_gradient_work *work, const dph_poll *poll,
+                                 int64_t *counts, dph_error *err);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "dph_parallel.h"
+
 /* Sums over one block for columns a and b, b + 1 (two at a time). */
 static void dot_two(const double *restrict za, const double *restrict zb,
                     const double *restrict zc, double out[2]) {
@@ -55,37 +57,98 @@ static double clip_factor(double norm, const dph_moments_rule *rule) {
   return rule->step > 0.0 ? factor / rule->step : factor;
 }
 
+/* Each lane has its block of rows, each sum of the walk is packed (exact or plain). */
+typedef struct {
+  const dph_rows *rows;
+  const double *norm;
+  const dph_moments_rule *rule;
+  size_t m, packed;
+  const dph_gradient_work *work;
+  int64_t *exact, *exact_sum;
+  double *plain, *plain_sum;
+} moments_task;
+
+static void add_rows(const moments_task *task, size_t start, const dph_part *part) {
+  const dph_rows *rows = task->rows;
+  const dph_block *work = &task->work->lane[part->lane];
+  const size_t at = part->sum * task->packed;
+  const double *norm = task->norm;
+  const dph_moments_rule *rule = task->rule;
+  double factor[DPH_BLOCK] = {0.0};
+  double *y = rows->y ? work->z + dph_rows_columns(rows) * DPH_BLOCK : NULL;
+  const size_t len = dph_rows_fill(rows, start, work->z, y, work->valid);
+  for (size_t i = 0; i < len; i++) {
+    factor[i] = norm[start + i] < INFINITY ? clip_factor(norm[start + i], rule) : 0.0;
+  }
+  quantise(work->z, task->m, factor, task->exact != NULL);
+  add_block(work->z, task->m, task->exact ? task->exact + at : NULL,
+            task->exact ? NULL : task->plain + at);
+}
+
+static void moments_chunk(void *data, const dph_part *part) {
+  for (size_t start = part->from; start < part->to; start += DPH_BLOCK) {
+    add_rows(data, start, part);
+  }
+}
+
+static void moments_fold(void *data, size_t sum) {
+  const moments_task *task = data;
+  const size_t first = sum * task->packed;
+  for (size_t j = 0; j < task->packed; j++) {
+    if (task->exact) {
+      task->exact_sum[j] += task->exact[first + j];
+    } else {
+      task->plain_sum[j] += task->plain[first + j];
+    }
+  }
+  memset(task->exact ? (void *)(task->exact + first) : (void *)(task->plain + first), 0,
+         task->packed * sizeof(int64_t));
+}
+
+/* Takes the sums and the working space, walks, gives them back. */
+static dph_status run_moments(moments_task *task, const dph_poll *poll, dph_error *err) {
+  const int plain = task->plain_sum != NULL;
+  dph_gradient_work work;
+  size_t cells = 0;
+  void *sums = NULL;
+  DPH_TRY(dph_gradient_work_make(task->rows, &work, err));
+  dph_walk walk = dph_work_plan(task->rows, &work, plain, task->packed * sizeof(int64_t));
+  walk.task = task;
+  walk.chunk = moments_chunk;
+  walk.fold = moments_fold;
+  dph_status status = dph_size_mul(dph_walk_sums(&walk), task->packed, &cells, err);
+  if (status == DPH_OK) {
+    status = dph_alloc(&sums, cells, sizeof(int64_t), err);
+  }
+  if (status == DPH_OK) {
+    task->work = &work;
+    task->exact = plain ? NULL : sums;
+    task->plain = plain ? sums : NULL;
+    status = dph_walk_run(&walk, poll, err);
+  }
+  dph_free(sums);
+  dph_gradient_work_free(&work);
+  return status;
+}
+
 dph_status dph_moments_sum(const dph_rows *rows, const double *norm,
                            const dph_moments_rule *rule, const dph_poll *poll,
                            int64_t *exact, double *plain, dph_error *err) {
-  const size_t k = dph_rows_columns(rows), m = k + (rows->y ? 1 : 0);
-  const int round_it = rule->step > 0.0;
-  double factor[DPH_BLOCK];
-  dph_gradient_work work;
-  dph_status status = DPH_OK;
-  if (round_it) {
+  const size_t m = dph_rows_columns(rows) + (rows->y ? 1 : 0);
+  const size_t packed = m * (m + 1) / 2;
+  moments_task task = {rows, norm, rule, m, packed, NULL, NULL, NULL, NULL, NULL};
+  if (rule->step > 0.0) {
     const double c = rule->bound / rule->step + sqrt((double)m) / 2.0;
     if (!(c * c < 4398046511104.0) || !((double)rows->n * c * c < 4611686018427387904.0)) {
       return dph_fail(err, DPH_ERR_OVERFLOW, "the grid of the second moments does not fit");
     }
-    memset(exact, 0, m * (m + 1) / 2 * sizeof *exact);
+    memset(exact, 0, packed * sizeof *exact);
+    task.exact_sum = exact;
   } else {
-    memset(plain, 0, m * (m + 1) / 2 * sizeof *plain);
+    memset(plain, 0, packed * sizeof *plain);
+    task.plain_sum = plain;
   }
-  DPH_TRY(dph_gradient_work_make(m, &work, err));
-  for (size_t start = 0; start < rows->n && status == DPH_OK; start += DPH_BLOCK) {
-    double *y = rows->y ? work.z + k * DPH_BLOCK : NULL;
-    const size_t len = dph_rows_fill(rows, start, work.z, y, work.valid);
-    memset(factor, 0, sizeof factor);
-    for (size_t i = 0; i < len; i++) {
-      factor[i] = norm[start + i] < INFINITY ? clip_factor(norm[start + i], rule) : 0.0;
-    }
-    quantise(work.z, m, factor, round_it);
-    add_block(work.z, m, round_it ? exact : NULL, plain);
-    status = dph_check_poll(poll, err);
-  }
-  dph_gradient_work_free(&work);
-  return status;
+  return run_moments(&task, poll, err);
 }
 
 dph_status dph_moments_noise(dph_rng *rng, dph_noise_law law, size_t m, int64_t *packed,

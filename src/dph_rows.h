@@ -33,6 +33,7 @@ typedef struct {
   double y_center, y_inv_scale;
   int intercept;
   int offset_in_margin; /* the offset is added to eta, not taken from the response */
+  int threads;          /* asked for in passes over the rows (dph_threads.h) */
 } dph_rows;
 
 /* k, the number of columns of the design. */

@@ -29,6 +29,7 @@ static const R_CallMethodDef entries[] = {
     ENTRY(loss, 5),
     ENTRY(margins, 3),
     ENTRY(moments, 7),
+    ENTRY(permutation, 2),
     ENTRY(pgd, 6),
     ENTRY(quantile_release, 6),
     ENTRY(quantile_scores, 6),
@@ -36,6 +37,7 @@ static const R_CallMethodDef entries[] = {
     ENTRY(release_vector, 5),
     ENTRY(row_norms, 3),
     ENTRY(select_top, 7),
+    ENTRY(threads_max, 0),
     {NULL, NULL, 0},
 };
 

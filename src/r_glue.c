@@ -113,7 +113,9 @@ dph_rows r_rows(SEXP list) {
   rows.y_center = r_number(r_element(list, "y_center"), "y_center");
   rows.y_inv_scale = r_number(r_element(list, "y_inv_scale"), "y_inv_scale");
   rows.intercept = r_integer(r_element(list, "intercept"), "intercept");
-  SEXP in_margin = r_element(list, "margin_offset"); /* NULL where it is not named */
+  SEXP threads = r_element(list, "threads"); /* NULL where it is not named */
+  rows.threads = threads == R_NilValue ? 1 : r_integer(threads, "threads");
+  SEXP in_margin = r_element(list, "margin_offset"); /* the same */
   rows.offset_in_margin = in_margin != R_NilValue && r_integer(in_margin, "margin_offset");
   if (use != R_NilValue) {
     if (TYPEOF(use) != LGLSXP || (size_t)XLENGTH(use) != rows.n) {

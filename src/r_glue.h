@@ -32,8 +32,9 @@ dph_noise_law r_noise_law(SEXP noise);
 /* c(lo, hi, sub, has_sign) */
 dph_octaves r_octaves(SEXP cells);
 
-/* A list with x, y, offset, use, center, inv_scale, y_center, y_inv_scale and
- * intercept; the pointers live as long as the list is protected. */
+/* A list with x, y, offset, use, center, inv_scale, y_center, y_inv_scale, intercept
+ * and threads (1 where it is missing); the pointers live as long as the list is
+ * protected. */
 dph_rows r_rows(SEXP rows);
 
 /* Whole numbers as doubles times unit, or, for exact = TRUE, a matrix with columns

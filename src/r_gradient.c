@@ -69,7 +69,7 @@ SEXP r_gradient(SEXP rows_list, SEXP norm, SEXP w, SEXP plan, SEXP key, SEXP exa
   poll.user = &guard;
   dph_status status = dph_float_check(&err);
   if (status == DPH_OK) {
-    status = dph_gradient_work_make(k, &work, &err);
+    status = dph_gradient_work_make(&call.rows, &work, &err);
   }
   if (status == DPH_OK) {
     status = grid ? dph_gradient_statistic(&call.rows, call.norm, call.w, &call.rule,
@@ -107,7 +107,7 @@ SEXP r_margins(SEXP rows_list, SEXP norm, SEXP w) {
   double *eta = REAL(out);
   r_guard_make(&guard);
   poll.user = &guard;
-  dph_status status = dph_gradient_work_make(k, &work, &err);
+  dph_status status = dph_gradient_work_make(&rows, &work, &err);
   if (status == DPH_OK) {
     status = dph_margins(&rows, norms, point, &work, &poll, eta, &err);
     dph_gradient_work_free(&work);
@@ -115,26 +115,6 @@ SEXP r_margins(SEXP rows_list, SEXP norm, SEXP w) {
   r_guard_raise(&guard, status, &err);
   UNPROTECT(2);
   return out;
-}
-
-/* Adds the sizes of all coordinates of all records to one set of cells. */
-static dph_status count_all(gradient_call *call, const dph_octaves *cells, const dph_poll *poll,
-                            dph_gradient_work *work, int64_t *counts, int64_t *one,
-                            dph_error *err) {
-  const size_t k = dph_rows_columns(&call->rows), m = dph_octaves_count(cells);
-  memset(counts, 0, m * sizeof *counts);
-  for (size_t start = 0; start < call->rows.n; start += DPH_BLOCK) {
-    DPH_TRY(start % (64 * DPH_BLOCK) == 0 ? dph_check_poll(poll, err) : DPH_OK);
-    const size_t len = dph_gradient_block(&call->rows, start, call->norm, call->w, &call->rule,
-                                          work);
-    for (size_t j = 0; j < k; j++) {
-      dph_count_values(work->z + j * DPH_BLOCK, len, cells, one);
-      for (size_t c = 0; c < m; c++) {
-        counts[c] += one[c];
-      }
-    }
-  }
-  return DPH_OK;
 }
 
 /* Noisy counts, in records, of the sizes of gradient coordinates, all k of a record in one set
@@ -146,7 +126,7 @@ SEXP r_count_coordinates(SEXP rows_list, SEXP norm, SEXP w, SEXP plan, SEXP cell
   const size_t k = dph_rows_columns(&call.rows), m = dph_octaves_count(&cells);
   const double weight = r_number(unit, "unit");
   const int no_noise = Rf_asLogical(exact) == TRUE;
-  int64_t *counts = (int64_t *)(void *)R_alloc(2 * m, sizeof(int64_t));
+  int64_t *counts = (int64_t *)(void *)R_alloc(m, sizeof(int64_t));
   r_guard guard;
   dph_poll poll = {r_guard_poll, NULL};
   dph_gradient_work work;
@@ -156,10 +136,11 @@ SEXP r_count_coordinates(SEXP rows_list, SEXP norm, SEXP w, SEXP plan, SEXP cell
   poll.user = &guard;
   dph_status status = dph_fixed_check(call.rows.n, weight * (double)k, &err);
   if (status == DPH_OK) {
-    status = dph_gradient_work_make(k, &work, &err);
+    status = dph_gradient_work_make(&call.rows, &work, &err);
   }
   if (status == DPH_OK) {
-    status = count_all(&call, &cells, &poll, &work, counts, counts + m, &err);
+    status = dph_count_coordinates(&call.rows, call.norm, call.w, &call.rule, &cells, &work,
+                                   &poll, counts, &err);
     dph_gradient_work_free(&work);
   }
   for (size_t c = 0; status == DPH_OK && c < m; c++) {
@@ -174,6 +155,29 @@ SEXP r_count_coordinates(SEXP rows_list, SEXP norm, SEXP w, SEXP plan, SEXP cell
   }
   r_guard_raise(&guard, status, &err);
   SEXP out = r_int64(counts, m, 1.0 / weight, no_noise);
+  UNPROTECT(1);
+  return out;
+}
+
+/* A random order of 0, ..., n - 1. */
+SEXP r_permutation(SEXP n, SEXP key) {
+  const int size = r_integer(n, "n");
+  dph_error err;
+  dph_rng rng;
+  if (size < 1) {
+    r_fail_argument("`n` must be positive");
+  }
+  uint32_t *order = (uint32_t *)(void *)R_alloc((size_t)size, sizeof(uint32_t));
+  SEXP out = PROTECT(Rf_allocVector(INTSXP, size));
+  int *index = INTEGER(out);
+  if (r_key_rng(key, &rng, &err) != DPH_OK) {
+    r_stop(&err);
+  }
+  dph_rng_permute(&rng, order, (size_t)size);
+  dph_rng_wipe(&rng);
+  for (int i = 0; i < size; i++) {
+    index[i] = (int)order[i];
+  }
   UNPROTECT(1);
   return out;
 }

@@ -10,6 +10,7 @@
 #include "dph_choose.h"
 #include "dph_noise.h"
 #include "dph_quantile.h"
+#include "dph_threads.h"
 #include "r_glue.h"
 #include "r_key.h"
 #include "r_noise.h"
@@ -210,3 +211,6 @@ SEXP r_quantile_scores(SEXP x, SEXP prob, SEXP c, SEXP lower, SEXP upper, SEXP a
 
 /* Blocks of memory that the core holds: 0 whenever no call is running. */
 SEXP r_core_live(void) { return Rf_ScalarReal((double)dph_live()); }
+
+/* Threads that a pass may use here. */
+SEXP r_threads_max(void) { return Rf_ScalarReal((double)dph_threads_max()); }

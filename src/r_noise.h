@@ -12,5 +12,6 @@ SEXP r_choose_exponential(SEXP scores, SEXP k, SEXP times, SEXP key);
 SEXP r_quantile_release(SEXP x, SEXP probs, SEXP c, SEXP lower, SEXP upper, SEXP key);
 SEXP r_quantile_scores(SEXP x, SEXP prob, SEXP c, SEXP lower, SEXP upper, SEXP at);
 SEXP r_core_live(void);
+SEXP r_threads_max(void);
 
 #endif

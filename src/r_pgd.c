@@ -43,7 +43,7 @@ static SEXP exact_statistic(const dph_rows *rows, const double *norm, const doub
   int64_t *sum = (int64_t *)(void *)R_alloc(2 * k, sizeof(int64_t));
   dph_gradient_work work;
   dph_error err;
-  dph_status status = dph_gradient_work_make(k, &work, &err);
+  dph_status status = dph_gradient_work_make(rows, &work, &err);
   if (status == DPH_OK) {
     status = dph_gradient_statistic(rows, norm, w, &pgd->rule, pgd->root_int, &work, NULL, sum,
                                     sum + k, &err);

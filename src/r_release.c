@@ -160,7 +160,7 @@ SEXP r_row_norms(SEXP rows_list, SEXP root, SEXP with_response) {
   double *norm = REAL(out);
   r_guard_make(&guard);
   poll.user = &guard;
-  dph_status status = dph_gradient_work_make(k, &work, &err);
+  dph_status status = dph_gradient_work_make(&rows, &work, &err);
   if (status == DPH_OK) {
     status = dph_row_norms(&rows, l, with_y, &work, &poll, norm, &err);
   }
@@ -189,14 +189,16 @@ SEXP r_count_sizes(SEXP rows_list, SEXP norm, SEXP w, SEXP loss, SEXP cells_vect
   }
   double *size = point ? (double *)(void *)R_alloc(rows.n, sizeof(double)) : NULL;
   outlet_make(&o, dph_octaves_count(&cells), noise, key, exact);
-  dph_status status = dph_gradient_work_make(k, &work, &err);
+  dph_status status = dph_gradient_work_make(&rows, &work, &err);
   if (status == DPH_OK && point) {
     status = dph_gradient_sizes(&rows, norms, point, table, &work, &o.poll, size, &err);
     values = size;
   }
   dph_gradient_work_free(&work);
   if (status == DPH_OK) {
-    dph_count_values(values, rows.n, &cells, o.v);
+    status = dph_count_values(values, rows.n, rows.threads, &cells, &o.poll, o.v, &err);
+  }
+  if (status == DPH_OK) {
     status = noisy_counts(&o, rows.n, weight, &err);
   }
   SEXP out = outlet_close(&o, status, 1.0 / weight, &err);

@@ -21,6 +21,7 @@ SEXP r_gradient(SEXP rows, SEXP norm, SEXP w, SEXP plan, SEXP key, SEXP exact);
 SEXP r_margins(SEXP rows, SEXP norm, SEXP w);
 SEXP r_count_coordinates(SEXP rows, SEXP norm, SEXP w, SEXP plan, SEXP cells, SEXP unit,
                          SEXP key, SEXP exact);
+SEXP r_permutation(SEXP n, SEXP key);
 SEXP r_loss(SEXP name, SEXP what, SEXP eta, SEXP y, SEXP tuning);
 SEXP r_float_check(void);
 

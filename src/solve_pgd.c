@@ -18,11 +18,12 @@ static void state_free(pgd_state *state) {
   dph_gradient_work_free(&state->work);
 }
 
-static dph_status state_make(size_t k, pgd_state *state, dph_error *err) {
+static dph_status state_make(const dph_rows *rows, pgd_state *state, dph_error *err) {
+  const size_t k = dph_rows_columns(rows);
   void *p = NULL;
   memset(state, 0, sizeof *state);
   state->k = k;
-  DPH_TRY(dph_gradient_work_make(k, &state->work, err));
+  DPH_TRY(dph_gradient_work_make(rows, &state->work, err));
   DPH_TRY(dph_alloc(&p, k, sizeof(int64_t), err));
   state->sum = p;
   DPH_TRY(dph_alloc(&p, k, sizeof(int64_t), err));
@@ -98,7 +99,7 @@ dph_status solve_pgd(const dph_rows *rows, const double *norm, double *w,
                      const dph_pgd *pgd, dph_rng *rng, const dph_poll *poll,
                      double *path, dph_error *err) {
   pgd_state state;
-  dph_status status = state_make(dph_rows_columns(rows), &state, err);
+  dph_status status = state_make(rows, &state, err);
   if (status == DPH_OK) {
     status = iterate(rows, norm, w, pgd, rng, poll, path, &state, err);
   }

@@ -140,9 +140,7 @@ caught() {
 }
 
 overread() {
-  plant dph_cells.c 'memset(counts, 0, dph_octaves_count(cells) * sizeof *counts);
-  for (size_t i = 0; i < n; i++) {' 'memset(counts, 0, dph_octaves_count(cells) * sizeof *counts);
-  for (size_t i = 0; i <= n; i++) {'
+  plant dph_cells.c 'rows.n = n;' 'rows.n = n + 1;'
 }
 
 planted() {
@@ -150,7 +148,7 @@ planted() {
   overread
   install "$sanitized"
   caught "a read past the end of a vector of R, by the address sanitizer" \
-    'SUMMARY: AddressSanitizer: heap-buffer-overflow .* in dph_count_values' \
+    'SUMMARY: AddressSanitizer: heap-buffer-overflow .* in load_records' \
     run_sanitized gradient
   install "$plain"
   caught "the same, by valgrind" 'Invalid read of size 8' run_valgrind

@@ -8,12 +8,13 @@
 
 levels <- list(
   "0" = c("dph_base", "dph_threads"),
-  "1" = c("dph_linalg", "dph_select", "dph_rng", "dph_entropy", "dph_range"),
+  "1" = c("dph_linalg", "dph_select", "dph_rng", "dph_entropy", "dph_range",
+    "dph_parallel"),
   "2" = c("dph_noise", "dph_loss", "dph_source", "dph_rows", "dph_fixed", "dph_scale",
     "dph_bucket", "dph_element", "dph_groups"),
   "3" = c(
     "dph_choose", "dph_quantile", "dph_mean", "dph_constraint", "dph_mechanism",
-    "dph_gradient", "dph_cells", "dph_moments", "dph_sums", "dph_rank", "dph_flip"
+    "dph_gradient", "dph_work", "dph_cells", "dph_moments", "dph_sums", "dph_rank", "dph_flip"
   )
 )
 solver_level <- 4L

@@ -223,12 +223,12 @@ mutants <- list(
   ),
   mutant(
     "cells-off-by-one", "src/dph_cells.c",
-    "return zero - 1 - size_cell(cells, v);", "return zero - size_cell(cells, v);",
+    "(zero + (1 - 2 * minus) * (1 + at))", "(zero + (1 - 2 * minus) * (1 + at) + minus)",
     "negative sizes are counted one cell too near to zero", "cells"
   ),
   mutant(
     "excluded-rows-counted", "src/dph_cells.c",
-    "return !rows->use || rows->use[i] != 0;", "return !rows->use || i < rows->n;",
+    "v[i] = c->use[from + i] != 0 ? v[i] : NAN;", "v[i] = c->use[from + i] != 2 ? v[i] : NAN;",
     "rows that subset excludes are counted", "cells"
   ),
   # ---- noise ----------------------------------------------------------------------------

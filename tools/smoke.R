@@ -81,7 +81,8 @@ entries <- local({
     ),
     quantile_release = list(x, c(0.2, 0.5), 1, -10, 10, key),
     quantile_scores = list(x, 0.5, 1, -10, 10, c(-1, 0, 1)),
-    row_norms = list(rows, root, TRUE)
+    row_norms = list(rows, root, TRUE),
+    threads_max = list()
   )
 }, envir = smoke)
 

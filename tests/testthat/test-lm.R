@@ -186,7 +186,7 @@ test_that("a given clip level is used in every stage and costs no search", {
   fit <- dp_lm(y ~ x1 + x2, big, eps, del, gradient = grad_clipped(0.7))
   expect_identical(fit$bound, rep(0.7, 4))
   expect_no_match(as.data.frame(privacy(fit))$what, "gradient sizes")
-  for (g in list("winsorized", 3, NULL, loss_squared())) {
+  for (g in list("whole", 3, NULL, loss_squared())) {
     expect_refusal(function(b) dp_lm(y ~ x1, d, eps, del, gradient = g, budget = b), "`gradient`")
   }
   expect_refusal(function(b) dp_lm(y ~ x1, d, eps, del, loss = "logistic", budget = b), "`loss`")
