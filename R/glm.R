@@ -19,9 +19,10 @@
 #' @param family `binomial()`, with its logit link; nothing else is available.
 #' @param scale Public numbers, `list(x = list(center =, scale =))`, one per column (or named by
 #'   column); what is missing is found privately.
-#' @param gradient `grad_clipped(C)`: here `C` is the length at which covariates are clipped.
-#'   Without it the level is found privately.
-#' @param constraint An object, see [problem_parts], or its name.
+#' @param gradient,constraint,penalty Objects, see [problem_parts], or their names. `C` of
+#'   `grad_clipped(C)` is the length at which covariates are clipped; without it the level is found
+#'   privately. With another gradient, a constraint, a penalty or split batches the fit is that of
+#'   [dp_sco()].
 #' @param epsilon Positive number. `Inf` is the same descent without clipping and noise, followed by
 #'   Newton steps (not private): maximum likelihood.
 #' @return An object of class `dp_glm`, which has all that a [dp_lm()] fit has (`center` and

@@ -40,10 +40,11 @@
 #'   publish it. A row on which a term is not a finite number (the log of zero, 1e308 squared)
 #'   adds zero, without a word.
 #' @param intercept `FALSE` for a fit through the origin.
-#' @param loss,gradient,constraint Objects, see [problem_parts], or their names. With `loss_huber()`
-#'   or `loss_biweight()` the last and longest stage minimises that loss with covariates clipped,
-#'   starting from the clipped least-squares fit; `C` of `grad_clipped()` is then the length
-#'   at which covariates are clipped.
+#' @param loss,gradient,constraint,penalty Objects, see [problem_parts], or their names. With
+#'   `loss_huber()` or `loss_biweight()` the last and longest stage minimises that loss with
+#'   covariates clipped, starting from the clipped least-squares fit; `C` of `grad_clipped()` is
+#'   then the length at which covariates are clipped. With another gradient, a constraint, a penalty
+#'   or split batches the fit is that of [dp_sco()].
 #' @param scale Public numbers, `list(x = list(center =, scale =), y = list(center =,
 #'   scale =))`, one per column (or named by column); what is missing is found privately.
 #'   Numbers that are far off make a bad fit, without a warning.

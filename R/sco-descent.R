@@ -311,7 +311,8 @@ ball_projection <- function(state) {
   values <- pmax(spectrum$values, 1e-12 * max(spectrum$values))
   function(w) {
     b <- unit * w[there] + shift
-    if (sum(b^2) <= radius^2) {
+    size <- sum(b^2)
+    if (!is.finite(size) || size <= radius^2) {
       return(w)
     }
     new <- drop(spectrum$vectors %*% shrink_to(drop(crossprod(spectrum$vectors, b)), values, radius))

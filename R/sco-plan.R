@@ -13,12 +13,12 @@
 # With full batches as for dp_lm(); the levels are found again as the fit improves.
 SCO_STAGES <- list(
   steps = c(3, 3, 6, 40), share = c(0.03, 0.03, 0.04, 0.90),
-  record = c(0.75, 0.7, 0.65, 0.55), coordinate = c(0.97, 0.95, 0.93, 0.9)
+  record = c(0.75, 0.7, 0.65, 0.55), coordinate = c(0.95, 0.9, 0.87, 0.8)
 )
 
 # Each batch has all the noise: few of them.
 SPLIT_STAGES <- list(
-  steps = c(3, 5), share = c(1, 1), record = c(0.75, 0.6), coordinate = c(0.97, 0.93)
+  steps = c(3, 5), share = c(1, 1), record = c(0.75, 0.6), coordinate = c(0.95, 0.87)
 )
 
 # For the whole covariates where the derivative is bounded.
