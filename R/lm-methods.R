@@ -78,7 +78,7 @@ summary.dp_lm <- function(object, ...) {
         Estimate = object$coefficients, Scale = scale,
         `Per scale` = object$coefficients * scale / object$scale[[p + 1L]]
       ),
-      loss = object$loss, response_scale = object$scale[[p + 1L]], bound = object$bound,
+      loss = object$loss, gradient = object$gradient, output = object$output, response_scale = object$scale[[p + 1L]], bound = object$bound,
       sd = object$sd
     ),
     class = "summary.dp_lm"
@@ -103,13 +103,23 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), .
       "for one scale of the column.\n", sep = "")
   if (any(is.finite(x$bound))) {
     cat(sprintf(
-      "Last stage: %s clipped at %s, noise sd per mean gradient %s (standardised units).\n",
-      if (x$loss == "squared") "gradients" else "covariates",
-      format(x$bound[[length(x$bound)]], digits = 3), format(x$sd[[length(x$sd)]], digits = 3)
+      "Last stage: %s at %s, noise sd per mean gradient %s (standardised units).\n",
+      bounded_text(x), format(x$bound[[length(x$bound)]], digits = 3),
+      format(x$sd[[length(x$sd)]], digits = 3)
     ))
   }
   cat("No standard errors: this version does not release what they would need.\n")
   invisible(x)
+}
+
+# What the level is a level of.
+bounded_text <- function(x) {
+  switch(x$gradient %||% "clipped",
+    clipped = if (x$loss %in% c("logistic", "huber", "biweight")) "covariates clipped" else
+      "gradients clipped",
+    shrunken = "covariates and response clamped", truncated = "gradient coordinates zeroed",
+    catoni = "Catoni's scale for gradient coordinates", "gradient coordinates clamped"
+  )
 }
 
 # More rows than this cannot be read.

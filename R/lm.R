@@ -206,7 +206,7 @@ run_regression <- function(schema, spec, plan, events, known, na.action, fitter,
   ledger_charge(spec$budget, events, spec$epsilon, spec$delta, paste0("dp_", spec$front))
   fit <- fitter(frame_values(schema, use), schema, plan, known, spec$constraint, spec$control)
   names <- c(setdiff(schema$columns, "(Intercept)"), schema$response)
-  warn_not_found(fit$found, names)
+  warn_not_found(fit$found, names, if (spec$loss$name == "mean") "their centre is returned.")
   new_dp_fit(
     spec$front, fit$coefficients, n,
     new_privacy(spec$epsilon, spec$delta, events, rng = spec$control$rng,
@@ -230,12 +230,15 @@ finish_plan <- function(plan, eta = 1, steps = 24) {
 }
 
 # A released fact: `found` is a function of noisy counts.
-warn_not_found <- function(found, names) {
+warn_not_found <- function(found, names, outcome = NULL) {
   if (!all(found)) {
+    if (is.null(outcome)) {
+      outcome <- if (found[[length(found)]]) "these slopes are 0." else "all slopes are 0."
+    }
     dp_warn(paste0(
       "no scale could be told from noise for ", listed(names[!found]),
       " (too few rows for this epsilon, or hardly two different values): ",
-      if (found[[length(found)]]) "these slopes are 0." else "all slopes are 0."
+      outcome
     ), "dp_dominated")
   }
 }
