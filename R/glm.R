@@ -174,7 +174,8 @@ plain_response <- function(known) {
 
 # A fit with a logistic loss has the methods of dp_glm(), every fit those of dp_lm().
 regression_class <- function(spec) {
-  c(if (spec$front == "sco") "dp_sco", if (spec$loss$name == "logistic") "dp_glm", "dp_lm", "dp_fit")
+  logistic <- spec$loss$name == "logistic"
+  c(if (spec$front == "sco") "dp_sco", if (logistic) "dp_glm", "dp_lm", "dp_fit")
 }
 
 #' Predictions of a private logistic regression

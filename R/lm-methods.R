@@ -60,7 +60,8 @@ regression_title <- function(x) {
   switch(x$loss,
     logistic = "Private logistic regression", squared = "Private linear regression",
     mean = "Private mean, by gradient descent",
-    user = "Private minimiser of a user's loss (trusted code)", sprintf("Private linear regression, %s loss", x$loss)
+    user = "Private minimiser of a user's loss (trusted code)",
+    sprintf("Private linear regression, %s loss", x$loss)
   )
 }
 
@@ -78,7 +79,8 @@ summary.dp_lm <- function(object, ...) {
         Estimate = object$coefficients, Scale = scale,
         `Per scale` = object$coefficients * scale / object$scale[[p + 1L]]
       ),
-      loss = object$loss, gradient = object$gradient, output = object$output, response_scale = object$scale[[p + 1L]], bound = object$bound,
+      loss = object$loss, gradient = object$gradient, output = object$output,
+      response_scale = object$scale[[p + 1L]], bound = object$bound,
       sd = object$sd
     ),
     class = "summary.dp_lm"

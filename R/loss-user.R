@@ -74,7 +74,9 @@ try_loss <- function(loss) {
 trial <- function(f, pairs, arg) {
   out <- tryCatch(
     suppressWarnings(f(pairs$eta, pairs$y)),
-    error = function(e) dp_abort(paste0("`", arg, "` fails on made-up numbers: ", conditionMessage(e)))
+    error = function(e) {
+      dp_abort(paste0("`", arg, "` fails on made-up numbers: ", conditionMessage(e)))
+    }
   )
   if (!(is.numeric(out) || is.logical(out)) || length(out) != nrow(pairs)) {
     dp_abort(sprintf("`%s` must return one number for each pair (eta[i], y[i]).", arg))

@@ -226,7 +226,8 @@ as_gradient <- function(gradient) {
     mom = grad_mom, catoni = grad_catoni, shrunken = grad_shrunken
   )
   as_part(
-    gradient, "dp_gradient", "gradient", makers, paste0("grad_", names(makers), "()", collapse = ", ")
+    gradient, "dp_gradient", "gradient", makers,
+    paste0("grad_", names(makers), "()", collapse = ", ")
   )
 }
 

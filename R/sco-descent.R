@@ -315,7 +315,8 @@ ball_projection <- function(state) {
     if (!is.finite(size) || size <= radius^2) {
       return(w)
     }
-    new <- drop(spectrum$vectors %*% shrink_to(drop(crossprod(spectrum$vectors, b)), values, radius))
+    q <- drop(crossprod(spectrum$vectors, b))
+    new <- drop(spectrum$vectors %*% shrink_to(q, values, radius))
     moved <- (new - shift) / unit - w[there]
     w[there] <- w[there] + moved
     if (state$intercept) w[[1L]] <- w[[1L]] - sum(to_intercept * moved)

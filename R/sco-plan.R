@@ -67,7 +67,8 @@ plan_sco <- function(n, k, tuned, mu, spec) {
     quantile = if (is_record(spec$gradient)) stages$record else stages$coordinate,
     stage_mu = if (split) rep(descent, length(steps)) else
       descent * sqrt(stages$share / sum(stages$share)),
-    groups = sco_groups(spec, k, n, sum(steps)), estimator = estimator_name(spec$gradient), output = "average"
+    groups = sco_groups(spec, k, n, sum(steps)),
+    estimator = estimator_name(spec$gradient), output = "average"
   )
   plan$level <- sco_level(spec, plan, n, k)
   sensible <- lm_sensible_n(k * max(1, plan$groups), tuned, mu)

@@ -9,8 +9,8 @@
 #' privately (or by `scale =`), a noisy matrix of second moments preconditions the steps, levels are
 #' found privately and found again as the fit improves, and the answer is the average of the
 #' iterates over all but the first sixth of the last stage (the last half of it with split batches).
-#' With `moment =` the levels follow from a public bound on the moments of the gradient's coordinates
-#' instead; columns and response are then taken in the caller's units unless `scale =` says
+#' With `moment =` the levels follow from a public bound on the moments of the gradient's
+#' coordinates instead; columns and response are then taken in the caller's units unless `scale =` says
 #' otherwise. The loss with clipped gradients, full batches, no constraint and no penalty runs
 #' exactly as [dp_lm()] and [dp_glm()] do.
 #'
@@ -25,8 +25,8 @@
 #'   batches, step 1/(alpha + beta), tau = (u epsilon n / (d^1.5 sqrt(T)))^(1/(1+v)), each with all
 #'   of (epsilon, delta). The answer is the last iterate.
 #' * both: m = ceiling(4 log(2 d T / xi)) groups, noise of standard deviation
-#'   2 tau sqrt(d) / b sqrt(2 log(1.25/delta')) / epsilon' per coordinate, b the size of the smallest
-#'   group.
+#'   2 tau sqrt(d) / b sqrt(2 log(1.25/delta')) / epsilon' per coordinate, b the size of the
+#'   smallest group.
 #'
 #' *Mended*, where the print breaks privacy or is not defined: the strongly convex branch reads the
 #' step's own batch, not all rows (line 8 of Algorithm 2: the privacy of its proof); the noise goes
@@ -64,8 +64,8 @@
 #' [problem_parts] for each gradient. Counts of the sizes of gradient coordinates move by at most k
 #' in each of two cells for k coefficients. With split batches a record is in one batch, so that all
 #' steps together cost what one of them costs. All sums are exact integer sums, all noise is exact
-#' discrete Gaussian noise, and the total is Gaussian differential privacy with mu^2 the sum over the
-#' releases. The number of steps, and who is in which batch or group, does not depend on the data.
+#' discrete Gaussian noise, and the total is Gaussian differential privacy with mu^2 the sum over
+#' the releases. The number of steps, and who is in which batch or group, does not depend on the data.
 #' With [loss_user()] the guarantee rests on the function treating each record on its own.
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
