@@ -17,10 +17,10 @@
 #' @param epsilon Positive number. `Inf` gives the plain mean by the same code (not
 #'   private).
 #' @param delta Number, 0 <= delta < 1, well below 1/n.
-#' Three more methods take a public bound on a moment instead, `moment = moment_bound(1 + v, u)`
-#' with E|x|^(1+v) <= u in each column, or the level itself as `bound` (one positive number), and spend
-#' the whole budget on one release. They do not look for the location of the data, so that they
-#' do well only where the mean is not much larger than the spread.
+#' Three more methods take a public bound on a moment, `moment = moment_bound(1 + v, u)` with
+#' E|x|^(1+v) <= u in each column, or the level itself as `bound` (one positive number), and
+#' spend the whole budget on one release. They do not look for the location of the data, so that
+#' they do well only where the mean is not much larger than the spread.
 #' * `"truncated"` (Tao et al., Algorithm 1): values beyond B count as zero. The level balances
 #'   u B^-v, the bias, against noise and deviation; with `calibration = "paper"` it is
 #'   B = (u n epsilon / sqrt(d log(1/delta)))^(1/(1+v)) and the noise N(0, 8 d B^2 log(1.25/delta) /

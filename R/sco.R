@@ -10,8 +10,8 @@
 #' found privately and found again as the fit improves, and the answer is the average of the
 #' iterates over all but the first sixth of the last stage (the last half of it with split batches).
 #' With `moment =` the levels follow from a public bound on the moments of the gradient's
-#' coordinates instead; columns and response are then taken in the caller's units unless `scale =` says
-#' otherwise. The loss with clipped gradients, full batches, no constraint and no penalty runs
+#' coordinates instead; columns and response are then taken in the caller's units unless `scale =`
+#' says otherwise. The loss with clipped gradients, full batches, no constraint and no penalty runs
 #' exactly as [dp_lm()] and [dp_glm()] do.
 #'
 #' `calibration = "paper"` is Algorithm 2 of Tao et al. with Algorithm 3 inside (`grad_mom()`), with
@@ -65,8 +65,8 @@
 #' in each of two cells for k coefficients. With split batches a record is in one batch, so that all
 #' steps together cost what one of them costs. All sums are exact integer sums, all noise is exact
 #' discrete Gaussian noise, and the total is Gaussian differential privacy with mu^2 the sum over
-#' the releases. The number of steps, and who is in which batch or group, does not depend on the data.
-#' With [loss_user()] the guarantee rests on the function treating each record on its own.
+#' the releases. The number of steps, and who is in which batch or group, does not depend on the
+#' data. With [loss_user()] the guarantee rests on the function treating each record on its own.
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
 #' Learning with Heavy-tailed Data Revisited. IJCAI 2022 (Algorithms 2 and 3, Theorems 5 to 7).
