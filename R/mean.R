@@ -13,10 +13,6 @@
 #' Laplace or Gaussian noise is taken, whichever is smaller for this number of columns: Laplace
 #' for one, Gaussian for many.
 #'
-#' @param x Numeric (or integer, logical) vector, matrix or data frame: n rows, d columns.
-#' @param epsilon Positive number. `Inf` gives the plain mean by the same code (not
-#'   private).
-#' @param delta Number, 0 <= delta < 1, well below 1/n.
 #' Three more methods take a public bound on a moment, `moment = moment_bound(1 + v, u)` with
 #' E|x|^(1+v) <= u in each column, or the level itself as `bound` (one positive number), and
 #' spend the whole budget on one release. They do not look for the location of the data, so that
@@ -33,6 +29,10 @@
 #'   smoothing for finite `beta`; needs a second moment. `calibration = "paper"`: Laplace noise for
 #'   the range 4 sqrt(2) s / (3 n) whatever beta is, s = sqrt(u n epsilon / log(d / xi)).
 #'
+#' @param x Numeric (or integer, logical) vector, matrix or data frame: n rows, d columns.
+#' @param epsilon Positive number. `Inf` gives the plain mean by the same code (not
+#'   private).
+#' @param delta Number, 0 <= delta < 1, well below 1/n.
 #' @param bound Public bounds in the units of x: `c(lower, upper)` for all columns, one
 #'   positive number b for `c(-b, b)`, or a matrix with a row c(lower, upper) for each column.
 #'   Values outside count as the bound. `NULL`: c(0, 1) for logical x, else found privately.
