@@ -14,7 +14,8 @@
 #' @param step Number above 0, at most 100: step size relative to that of a Newton step
 #'   (above about 1.5 a fit may diverge); `NULL` for the default.
 #' @param threads Whole number of threads for the passes over the rows, at most as many as there
-#'   are processors. The answer does not depend on it, bit for bit.
+#'   are processors. The answer does not depend on it, bit for bit. Where other programs
+#'   keep the processors busy, two threads may take longer than one.
 #' @param rng `"secure"`: a fresh key from the operating system for each release,
 #'   [set.seed()] has no effect and R's generator is not touched. `"R"`: keys are drawn
 #'   from R's generator, so that `set.seed()` makes a simulation repeatable; the fit is

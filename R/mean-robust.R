@@ -120,10 +120,11 @@ fit_robust_mean <- function(x, plan, control) {
   n <- nrow(x)
   d <- plan$d
   count <- rep(n, d)
+  rows <- new_rows(x, threads = control$threads)
   if (plan$na_rm) {
     law <- if (plan$kind == "none") list(noise = c(0, 0), unit = 1) else
       count_law(plan$kind, n, plan$cost[["count"]], change_of(plan$kind, d))
-    count <- pmax(release_complete(new_rows(x), law, release_key(control)), 1)
+    count <- pmax(release_complete(rows, law, release_key(control)), 1)
   }
   # infinite values are far out, missing ones zero
   x[] <- pmin(pmax(x, -1e300), 1e300)
@@ -138,7 +139,7 @@ fit_robust_mean <- function(x, plan, control) {
     rule <- c(rule, partition_groups(n, plan$groups, random_order(n, release_key(control))))
     size <- floor(n / plan$groups)
   }
-  rows <- new_rows(x)
+  rows$x <- x
   sums <- release_gradient(rows, numeric(n), numeric(d), rule, release_key(control))
   scale <- (if (law$step > 0) law$step else 1) / size * n / count
   reach <- rep(plan$level * plan$reach, d)

@@ -14,7 +14,7 @@ fit_sco <- function(problem, schema, plan, known, spec, control) {
     none <- rep(NA_real_, length(plan$steps))
     fit <- list(w = rep(0, p + schema$intercept), bound = none, sd = none)
   } else {
-    rows <- standardised_rows(problem, columns, schema)
+    rows <- standardised_rows(problem, columns, schema, control$threads)
     # the offset of these is a part of the linear predictor; a user's loss gets it in R
     if (margin_loss(loss)) rows$margin_offset <- as.double(loss$name == "logistic")
     noisy <- sco_moments(rows, plan, schema, loss, control)

@@ -44,6 +44,26 @@ typedef struct {
 #define DPH_PRINTF(text, first)
 #endif
 
+/* Kernels, plain loops over a block, come twice where gcc, x86-64 and glibc meet: for
+ * every processor, and for those with AVX2 (without fused multiply-add: each operation
+ * rounds as ever). The loader takes the right one; both give the same bits. What a
+ * kernel calls must be inlined to share in that. Not under the address sanitizer, which
+ * is not ready yet when the loader chooses. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && \
+    !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define DPH_KERNEL __attribute__((target_clones("avx2", "default")))
+#else
+#define DPH_KERNEL
+#endif
+
+#if defined(__GNUC__)
+#define DPH_INLINE static inline __attribute__((always_inline))
+#define DPH_PREFETCH(address) __builtin_prefetch((address), 0, 2)
+#else
+#define DPH_INLINE static inline
+#define DPH_PREFETCH(address) ((void)0)
+#endif
+
 const char *dph_status_name(dph_status code);
 
 /* Fills *err (unless NULL) and returns code. */

@@ -1,7 +1,7 @@
 /* Transforms of gradient coordinates; see dph_element.h. */
 #include "dph_element.h"
 
-void dph_element_plain(double *restrict z, const double *restrict psi,
+DPH_KERNEL void dph_element_plain(double *restrict z, const double *restrict psi,
                        const dph_element_rule *rule) {
   (void)rule;
   for (size_t i = 0; i < DPH_BLOCK; i++) {
@@ -9,7 +9,7 @@ void dph_element_plain(double *restrict z, const double *restrict psi,
   }
 }
 
-void dph_element_winsorize(double *restrict z, const double *restrict psi,
+DPH_KERNEL void dph_element_winsorize(double *restrict z, const double *restrict psi,
                            const dph_element_rule *rule) {
   const double bound = rule->bound;
   for (size_t i = 0; i < DPH_BLOCK; i++) {
@@ -19,7 +19,7 @@ void dph_element_winsorize(double *restrict z, const double *restrict psi,
   }
 }
 
-void dph_element_truncate(double *restrict z, const double *restrict psi,
+DPH_KERNEL void dph_element_truncate(double *restrict z, const double *restrict psi,
                           const dph_element_rule *rule) {
   const double bound = rule->bound;
   for (size_t i = 0; i < DPH_BLOCK; i++) {
@@ -30,7 +30,7 @@ void dph_element_truncate(double *restrict z, const double *restrict psi,
 
 #define SQRT2 1.4142135623730951
 
-void dph_element_catoni(double *restrict z, const double *restrict psi,
+DPH_KERNEL void dph_element_catoni(double *restrict z, const double *restrict psi,
                         const dph_element_rule *rule) {
   const double most = rule->bound * SQRT2, sixth = 1.0 / (6.0 * rule->bound * rule->bound);
   for (size_t i = 0; i < DPH_BLOCK; i++) {
@@ -43,7 +43,7 @@ void dph_element_catoni(double *restrict z, const double *restrict psi,
 
 /* Straight lines between the nodes; loops are split so that all but the look-up are
  * vectorised. */
-void dph_element_catoni_smooth(double *restrict z, const double *restrict psi,
+DPH_KERNEL void dph_element_catoni_smooth(double *restrict z, const double *restrict psi,
                                const dph_element_rule *rule) {
   const double scale = rule->bound, inverse = 1.0 / rule->bound, most = 1e9 * rule->bound;
   const double cells = (double)(rule->nodes - 1);

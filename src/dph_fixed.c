@@ -27,36 +27,48 @@ dph_status dph_add_noise(dph_rng *rng, dph_noise_law law, int64_t *v, size_t m,
   return DPH_OK;
 }
 
-double dph_block_fixed_sum(const double *z, const double *weight, double limit) {
-  double sum[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-  for (size_t i = 0; i < DPH_BLOCK; i += 8) {
-    for (size_t j = 0; j < 8; j++) {
-      double v = weight[i + j] * z[i + j];
-      v = v > -limit ? v : -limit;
-      v = v < limit ? v : limit;
-      sum[j] += dph_round(v);
-    }
-  }
-  return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+DPH_INLINE double on_grid(double v, double limit) {
+  v = v > -limit ? v : -limit;
+  v = v < limit ? v : limit;
+  return dph_round(v);
 }
 
-void dph_block_fixed(const double *z, const double *weight, double limit, double *out) {
+static double sum_of_eight(const double *a, const double *b) {
+  return ((a[0] + a[1]) + (a[2] + a[3])) + ((b[0] + b[1]) + (b[2] + b[3]));
+}
+
+DPH_KERNEL double dph_block_fixed_sum(const double *z, const double *weight,
+                                      double limit) {
+  double a[4] = {0.0, 0.0, 0.0, 0.0}, b[4] = {0.0, 0.0, 0.0, 0.0};
+  for (size_t i = 0; i < DPH_BLOCK; i += 8) {
+    for (size_t j = 0; j < 4; j++) {
+      a[j] += on_grid(weight[i + j] * z[i + j], limit);
+    }
+    for (size_t j = 0; j < 4; j++) {
+      b[j] += on_grid(weight[i + 4 + j] * z[i + 4 + j], limit);
+    }
+  }
+  return sum_of_eight(a, b);
+}
+
+DPH_KERNEL void dph_block_fixed(const double *z, const double *weight, double limit,
+                                double *restrict out) {
   for (size_t i = 0; i < DPH_BLOCK; i++) {
-    double v = weight[i] * z[i];
-    v = v > -limit ? v : -limit;
-    v = v < limit ? v : limit;
-    out[i] = dph_round(v);
+    out[i] = on_grid(weight[i] * z[i], limit);
   }
 }
 
-double dph_block_plain_sum(const double *z, const double *weight) {
-  double sum[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+DPH_KERNEL double dph_block_plain_sum(const double *z, const double *weight) {
+  double a[4] = {0.0, 0.0, 0.0, 0.0}, b[4] = {0.0, 0.0, 0.0, 0.0};
   for (size_t i = 0; i < DPH_BLOCK; i += 8) {
-    for (size_t j = 0; j < 8; j++) {
-      sum[j] += weight[i + j] * z[i + j];
+    for (size_t j = 0; j < 4; j++) {
+      a[j] += weight[i + j] * z[i + j];
+    }
+    for (size_t j = 0; j < 4; j++) {
+      b[j] += weight[i + 4 + j] * z[i + 4 + j];
     }
   }
-  return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+  return sum_of_eight(a, b);
 }
 
 /* A signed 128-bit accumulator in two's complement, hi * 2^64 + lo. */

@@ -5,8 +5,8 @@
 
 #include "dph_groups.h"
 
-static void clipped_multiplier(const double *psi, const double *norm, double bound,
-                               double *out) {
+DPH_KERNEL static void clipped_multiplier(const double *psi, const double *norm,
+                                          double bound, double *restrict out) {
   for (size_t i = 0; i < DPH_BLOCK; i++) {
     const double size = norm[i] > 1e-100 ? norm[i] : 1e-100;
     const double most = bound / size;
@@ -16,14 +16,15 @@ static void clipped_multiplier(const double *psi, const double *norm, double bou
   }
 }
 
-static void covariate_multiplier(const double *psi, const double *norm, double bound,
-                                 double *out) {
+DPH_KERNEL static void covariate_multiplier(const double *psi, const double *norm,
+                                            double bound, double *restrict out) {
   for (size_t i = 0; i < DPH_BLOCK; i++) {
     const double size = norm[i] > 1e-100 ? norm[i] : 1e-100;
-    const double share = size > bound ? bound / size : 1.0;
+    const double ratio = bound / size;
+    const double share = ratio < 1.0 ? ratio : 1.0;
     double m = psi[i] < 1.0 ? psi[i] : 1.0; /* NaN becomes 1; undone below */
     m = m > -1.0 ? m : -1.0;
-    out[i] = psi[i] == psi[i] ? m * share : 0.0;
+    out[i] = (psi[i] == psi[i] ? m : 0.0) * share;
   }
 }
 
@@ -92,7 +93,7 @@ static void norms_block(const pass *task, size_t start, dph_block *work, size_t 
   const size_t k = dph_rows_columns(task->rows);
   const size_t len = dph_rows_fill(task->rows, start, work->z, work->y, work->valid);
   (void)sum;
-  dph_block_norm(work->z, k, task->root, work->work, work->eta);
+  dph_block_norm(work->z, k, task->root, work->eta);
   if (task->with_response) {
     for (size_t i = 0; i < len; i++) {
       work->eta[i] = sqrt(work->eta[i] * work->eta[i] + work->y[i] * work->y[i]);
@@ -184,19 +185,23 @@ dph_status dph_gradient_sizes(const dph_rows *rows, const double *norm, const do
 
 /* ---- sums -------------------------------------------------------------------------- */
 
+/* Kept rows times a number, the others 0. */
+DPH_KERNEL static void valid_times(const unsigned char *valid, double by,
+                                   double *restrict m) {
+  for (size_t i = 0; i < DPH_BLOCK; i++) {
+    const double v = m[i] * by;
+    m[i] = valid[i] ? v : 0.0;
+  }
+}
+
 /* Weights of the block's records, in steps. */
 static void record_weights(const dph_rows *rows, size_t start, size_t len, const double *norm,
                            const dph_gradient_rule *rule, dph_block *work) {
   const double bound = rule->bound * (1.0 - DPH_NORM_SLACK);
   const double inv_step = rule->step > 0.0 ? 1.0 / rule->step : 1.0;
-  memset(work->work, 0, DPH_BLOCK * sizeof(double));
-  for (size_t i = 0; i < len; i++) {
-    work->work[i] = norm[dph_rows_at(rows, start + i)];
-  }
-  rule->estimator->multiplier(work->psi, work->work, bound, work->m);
-  for (size_t i = 0; i < DPH_BLOCK; i++) {
-    work->m[i] = work->valid[i] ? work->m[i] * inv_step : 0.0;
-  }
+  const double *size = dph_rows_view(rows, norm, start, len, 0.0, work->work);
+  rule->estimator->multiplier(work->psi, size, bound, work->m);
+  valid_times(work->valid, inv_step, work->m);
 }
 
 /* psi finite, so that psi z is never NaN; a NaN derivative and a row that adds zero: 0. */

@@ -6,17 +6,26 @@
 #include "dph_parallel.h"
 
 /* Sums over one block for columns a and b, b + 1 (two at a time). */
-static void dot_two(const double *restrict za, const double *restrict zb,
-                    const double *restrict zc, double out[2]) {
+DPH_KERNEL static void dot_two(const double *restrict za, const double *restrict zb,
+                               const double *restrict zc, double out[2]) {
   double s[4] = {0.0, 0.0, 0.0, 0.0}, t[4] = {0.0, 0.0, 0.0, 0.0};
-  for (size_t i = 0; i < DPH_BLOCK; i += 4) {
+  double u[4] = {0.0, 0.0, 0.0, 0.0}, v[4] = {0.0, 0.0, 0.0, 0.0};
+  for (size_t i = 0; i < DPH_BLOCK; i += 8) {
     for (size_t j = 0; j < 4; j++) {
       s[j] += za[i + j] * zb[i + j];
-      t[j] += za[i + j] * zc[i + j];
+    }
+    for (size_t j = 0; j < 4; j++) {
+      t[j] += za[i + 4 + j] * zb[i + 4 + j];
+    }
+    for (size_t j = 0; j < 4; j++) {
+      u[j] += za[i + j] * zc[i + j];
+    }
+    for (size_t j = 0; j < 4; j++) {
+      v[j] += za[i + 4 + j] * zc[i + 4 + j];
     }
   }
-  out[0] = (s[0] + s[1]) + (s[2] + s[3]);
-  out[1] = (t[0] + t[1]) + (t[2] + t[3]);
+  out[0] = ((s[0] + s[1]) + (s[2] + s[3])) + ((t[0] + t[1]) + (t[2] + t[3]));
+  out[1] = ((u[0] + u[1]) + (u[2] + u[3])) + ((v[0] + v[1]) + (v[2] + v[3]));
 }
 
 /* Adds the block's products to the packed upper triangle. */
@@ -41,7 +50,7 @@ static void add_block(const double *z, size_t m, int64_t *exact, double *plain) 
 }
 
 /* Scales, clips and rounds the block's rows in place. */
-static void quantise(double *z, size_t m, const double *factor, int round_it) {
+DPH_KERNEL static void quantise(double *z, size_t m, const double *factor, int round_it) {
   for (size_t j = 0; j < m; j++) {
     double *v = z + j * DPH_BLOCK;
     for (size_t i = 0; i < DPH_BLOCK; i++) {

@@ -12,7 +12,7 @@
 #define CHUNK_CELLS 65536
 #define CHUNK_MAX 16384
 #define ROWS_UNIT 256
-#define CHUNKS_PER_LANE 64
+#define CHUNKS_PER_LANE 256
 #define SUM_BYTES 1048576 /* of the sums of a lane, where there are several */
 
 static size_t chunk_rows(size_t columns) {

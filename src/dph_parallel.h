@@ -11,7 +11,7 @@
  * the rows. The total is that of the chunks in their order: the same bits with any number
  * of threads, and without OpenMP.
  *
- * A wave is some million numbers per lane. The poll runs between waves, on the calling
+ * A wave is some 16 million numbers per lane. The poll runs between waves, on the calling
  * thread. chunk() must not take memory, fail or call R. */
 #ifndef DPH_PARALLEL_H_INCLUDED
 #define DPH_PARALLEL_H_INCLUDED

@@ -159,8 +159,7 @@ typedef struct {
   uint64_t next; /* the first cell not walked yet, counted from lower's */
 } walk;
 
-static int walk_next(const dph_sorted *s, const target *t, walk *w,
-                     dph_quantile_view *out) {
+static int walk_step(const dph_sorted *s, walk *w, dph_quantile_view *out) {
   const uint64_t end = s->last - s->first + 1;
   if (w->next >= end) {
     return 0;
@@ -176,6 +175,16 @@ static int walk_next(const dph_sorted *s, const target *t, walk *w,
     }
   }
   w->next += out->width;
+  return 1;
+}
+
+/* The same with utility, penalty and score. */
+static int walk_next(const dph_sorted *s, const target *t, walk *w,
+                     dph_quantile_view *out) {
+  const size_t below = w->at;
+  if (!walk_step(s, w, out)) {
+    return 0;
+  }
   out->distance = rank_distance(t, s->m, below, w->at);
   out->penalty = penalty_of(t, out->distance);
   out->score = width_score(out->width) - out->penalty;
@@ -225,7 +234,7 @@ dph_status dph_sorted_quantile(dph_rng *rng, const dph_sorted *sorted, double pr
   DPH_TRY(make_target(prob, c, &t, err));
   DPH_TRY(choose_candidate(rng, sorted, &t, &chosen, err));
   for (size_t i = 0; i <= chosen; i++) {
-    walk_next(sorted, &t, &w, &view);
+    walk_step(sorted, &w, &view);
   }
   const uint64_t cell = view.first + dph_rng_below(rng, view.width);
   *out = clamp(value_of(sorted->first + cell), sorted->lower, sorted->upper);

@@ -44,6 +44,11 @@ static inline size_t dph_rows_at(const dph_rows *rows, size_t i) {
   return rows->index ? (size_t)rows->index[i] : i;
 }
 
+/* Entries start, ..., start + DPH_BLOCK - 1 of the view of v, of which len exist: in place,
+ * or in `space` (DPH_BLOCK), `fill` for those that do not. */
+const double *dph_rows_view(const dph_rows *rows, const double *v, size_t start, size_t len,
+                            double fill, double *space);
+
 /* Fills z (DPH_BLOCK x k) and y (DPH_BLOCK, if rows->y) with rows start, ... .
  * valid[i] = 0 marks a row that was put to zero. Returns the rows that exist. */
 size_t dph_rows_fill(const dph_rows *rows, size_t start, double *z, double *y,
@@ -56,9 +61,7 @@ size_t dph_rows_fill_margin(const dph_rows *rows, size_t start, const double *no
                             unsigned char *valid);
 
 /* out[i] = || root (row i of z) ||, root k x k lower triangular and column-major,
- * or NULL for the identity; + inf where the sum of squares overflows.
- * work: DPH_BLOCK doubles. */
-void dph_block_norm(const double *z, size_t k, const double *root, double *work,
-                    double *out);
+ * or NULL for the identity; + inf where the sum of squares overflows. */
+void dph_block_norm(const double *z, size_t k, const double *root, double *out);
 
 #endif

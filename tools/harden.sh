@@ -4,7 +4,9 @@
 #
 #   sh tools/harden.sh sanitize [FILTER]  the test suite, built with the address and the
 #                                         undefined-behaviour sanitizer; the first error halts
-#   sh tools/harden.sh noopenmp [FILTER]  the test files matching FILTER, built without OpenMP
+#   sh tools/harden.sh noopenmp [FILTER]  the numbers of tools/thread-digest.R with 1 and 2 threads
+#                                         and without OpenMP: the same bits; then the test files
+#                                         matching FILTER, built without OpenMP
 #   sh tools/harden.sh valgrind           tools/smoke.R under valgrind
 #   sh tools/harden.sh gctorture          tools/smoke.R with a collection at every allocation
 #   sh tools/harden.sh planted            plants one defect of each kind in a copy: each of the
@@ -86,13 +88,29 @@ sanitize() {
   return $status
 }
 
+# needs_openmp: does the library?
+needs_openmp() {
+  nm -D "$library" | grep -qE ' U (omp|GOMP|__kmpc)_'
+}
+
+# digest THREADS: the numbers of fits and releases with fixed keys, in $work/bits-THREADS
+digest() {
+  Rscript --no-init-file tools/thread-digest.R "$1" "$work/bits-$1" </dev/null || die "no digest: $1"
+}
+
+# The same bits with 1 and 2 threads and without OpenMP.
 noopenmp() {
   prepare noopenmp
+  install "$plain"
+  needs_openmp || die "the compiler has no OpenMP"
+  digest 1
+  digest 2
+  cmp "$work/bits-1" "$work/bits-2" || die "other bits with 2 threads than with 1"
   install "$plain" "SHLIB_OPENMP_CFLAGS =" "SHLIB_OPENMP_CXXFLAGS ="
-  if nm -D "$library" | grep -E ' U (omp|GOMP|__kmpc)_'; then
-    die "a build without OpenMP still needs it"
-  fi
-  run_tests "${filter:-moments|rows|rng}"
+  needs_openmp && die "a build without OpenMP still needs it"
+  digest none
+  cmp "$work/bits-1" "$work/bits-none" || die "other bits without OpenMP"
+  run_tests "${filter:-moments|rows|rng|threads}"
 }
 
 valgrind_smoke() {
@@ -140,7 +158,7 @@ caught() {
 }
 
 overread() {
-  plant dph_cells.c 'rows.n = n;' 'rows.n = n + 1;'
+  plant dph_cells.c 'NULL, NULL, n, poll' 'NULL, NULL, n + 1, poll'
 }
 
 planted() {

@@ -201,8 +201,8 @@ mutants <- list(
   ),
   mutant(
     "nan-through-the-clamp", "src/dph_fixed.c",
-    "v = v > -limit ? v : -limit;\n      v = v < limit ? v : limit;",
-    "v = v < -limit ? -limit : v;\n      v = v > limit ? limit : v;",
+    "v = v > -limit ? v : -limit;\n  v = v < limit ? v : limit;",
+    "v = v < -limit ? -limit : v;\n  v = v > limit ? limit : v;",
     "a clamp that lets NaN through to the integers", "overflow"
   ),
   mutant(
@@ -303,23 +303,30 @@ mutants <- list(
   ),
   mutant(
     "choice-scale", "src/dph_choose.c",
-    "if (dph_bernoulli_exp(rng, gap, k)) {", "if (dph_bernoulli_exp(rng, gap, k - (k > 0))) {",
+    "if (dph_bernoulli_exp(rng, rest, k)) {", "if (dph_bernoulli_exp(rng, rest, k - (k > 0))) {",
     "the exponential mechanism at twice its epsilon", "choose"
   ),
   mutant(
     "choice-first", "src/dph_choose.c",
-    "dph_rng_below(rng, (uint64_t)n);", "dph_rng_below(rng, (uint64_t)n - (n > 2));",
+    "for (size_t i = 0; i < c->n; i++) {\n    c->count",
+    "for (size_t i = 0; i + (c->n > 2) < c->n; i++) {\n    c->count",
     "the last candidate is never proposed", "choose"
+  ),
+  mutant(
+    "chunks-by-threads", "src/dph_parallel.c",
+    "walk.length = chunk_rows(columns);",
+    "walk.length = chunk_rows(columns) / (threads > 1 ? 2 : 1);",
+    "sums of doubles that depend on the number of threads", "threads"
   ),
   # ---- logistic regression, order of releases ------------------------------------------
   mutant(
     "covariates-not-clipped", "src/dph_gradient.c",
-    "const double share = size > bound ? bound / size : 1.0;", "const double share = 1.0;",
+    "const double share = ratio < 1.0 ? ratio : 1.0;", "const double share = 1.0;",
     "a row with long covariates moves a logistic gradient without bound", "sensitivity|glm"
   ),
   mutant(
     "binary-response-not-clamped", "src/dph_loss.c",
-    "out[i] = p - clamp01(y[i]);", "out[i] = p - y[i];",
+    "(p - clamp(y, one - one, one))", "(p - y)",
     "a response beyond 0 and 1 pulls as hard as the clamp of the derivative lets it", "glm"
   ),
   mutant(

@@ -37,6 +37,12 @@ entries <- local({
     unit = rep(1, 4), loss = "squared", estimator = "clipped"
   ))
   logistic <- utils::modifyList(plan, list(loss = "logistic", estimator = "covariate"))
+  coordinates <- utils::modifyList(plan, list(
+    estimator = "winsorized", limit = 2^20, noise = counts$noise, root = NULL
+  ))
+  medians <- c(coordinates, list(
+    groups = 3, group = rep(0:2, 4), group_weight = rep(1, 3), index = c(5L, 0L, 7L, 2L)
+  ))
   vector <- vector_law("laplace", 3, 1, 1)
   choice <- score_law(1, 1)
   cells <- c(-4, 4, 2, 1)
@@ -49,6 +55,9 @@ entries <- local({
     column_sums = list(columns, sums$limit, sums$noise, key, FALSE),
     "column_sums plain" = list(columns, Inf, none, key, FALSE),
     core_live = list(),
+    count_coordinates = list(
+      rows, norm, rep(0.1, 4), coordinates, cells, counts$unit, key, FALSE
+    ),
     count_equal = list(
       rows, c(-1, -1, -1, -1), c(1, 1, 2, 2), 3, counts$unit, counts$noise, key, FALSE
     ),
@@ -59,8 +68,13 @@ entries <- local({
     ),
     draw_noise = list(1, 20, 5, key),
     float_check = list(),
+    gradient = list(rows, norm, rep(0.1, 4), plan, key, FALSE),
+    "gradient medians" = list(rows, norm, rep(0.1, 4), medians, key, TRUE),
+    loss = list("logistic", "value", c(-1, 0, 800), c(0, 1, 0.5), NULL),
+    margins = list(rows, norm, rep(0.1, 4)),
     moments = list(rows, norm, 2, moments$step, moments$noise, key, FALSE),
     "moments plain" = list(rows, norm, 2, 0, none, key, FALSE),
+    permutation = list(9, key),
     pgd = list(rows, norm, rep(0.1, 4), plan, key, FALSE),
     "pgd exact" = list(rows, norm, rep(0.1, 4), plan, key, TRUE),
     "pgd logistic" = list(
@@ -97,6 +111,7 @@ fronts <- alist(
   dp_mean = dp_mean(x, epsilon = 20, na.rm = TRUE),
   dp_noisy_max = dp_noisy_max(x, 1, epsilon = 1, mechanism = "permute_and_flip"),
   dp_peel = dp_peel(x, 3, 1, epsilon = 1, delta = 1e-6),
+  dp_sco = dp_sco(y ~ x, list2DF(list(x = x, y = 1 + 2 * x)), epsilon = 20, delta = 1e-5),
   dp_quantile = dp_quantile(x, c(0.1, 0.5), epsilon = 20, bound = c(-9, 9))
 )
 

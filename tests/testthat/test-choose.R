@@ -65,6 +65,21 @@ test_that("the exponential mechanism has its law", {
   expect_gt(gof_draws_p(drawn, 1:200, exponential_pmf(round(score) / 16)), alarm)
 })
 
+test_that("many candidates far below the best weigh what they should", {
+  skip_on_cran()
+  # the best, some of one far bucket at two gaps, many of a farther one
+  score <- c(rep(-7.5, 1200), 0, rep(-7.875, 1500), rep(-12.25, 60000)) * 8
+  p <- exponential_pmf(score / 8)
+  group <- match(score, unique(score))
+  drawn <- choose_index(score, 3, 3000, fixed_key(4))
+  expect_gt(gof_draws_p(group[drawn], 1:4, tapply(p, group, sum)), alarm)
+  # alike within a group: by place, in tenths
+  for (g in c(1, 3, 4)) {
+    place <- match(drawn[group[drawn] == g], which(group == g)) / sum(group == g)
+    expect_gt(gof_draws_p(ceiling(place * 10), 1:10, rep(0.1, 10)), alarm)
+  }
+})
+
 test_that("extreme scores neither overflow nor hang", {
   top <- 2^63 - 1024
   expect_identical(choose_index(c(-2^63, top), 0, 20), rep(2L, 20))
