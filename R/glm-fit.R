@@ -70,7 +70,8 @@ descend_logistic <- function(rows, noisy, plan, constraint, unit, n, control) {
     law <- descent_law(plan, stage, n, k, bound, pre$root)
     sds[[stage]] <- law$sd
     run <- run_stage(rows, norm, w, plan$steps[[stage]], c(law, list(
-      eta = plan$eta * stretch / pre$size, root = pre$root, constraint = constraint$name,
+      eta = plan$eta * noise_step(plan, stage, n, k, GLM_NOISE_RISK) * stretch / pre$size,
+      root = pre$root, constraint = constraint$name,
       radius = constraint$radius, unit = unit, loss = "logistic", estimator = "covariate"
     )), control)
     w <- run$last

@@ -21,6 +21,9 @@ GLM_QUANTILE <- 0.4
 # Second derivative of the loss, at most.
 GLM_CURVATURE <- 0.25
 
+# As NOISE_RISK in R/lm-descent.R.
+GLM_NOISE_RISK <- 0.25
+
 plan_glm <- function(n, k, tuned, mu, control, gradient) {
   fixed <- !is.null(gradient$bound)
   resolution <- size_resolution(n, mu)

@@ -155,7 +155,7 @@ run_glm <- function(schema, spec, scale, na.action, classes) {
     return(fit)
   }
   known <- plain_response(known_scales(scale, schema))
-  tuned <- sum(is.na(known$center) | is.na(known$scale))
+  tuned <- tuned_columns(known, schema$intercept)
   plan <- plan_glm(schema$n, length(schema$columns), tuned, regression_mu(spec), spec$control,
                    spec$gradient)
   fit <- run_regression(schema, spec, plan, planned_events(plan, schema, tuned), known, na.action,

@@ -3,26 +3,26 @@
 
 # schema columns known to lie in [0, 1] cost nothing: centre 0, scale 1.
 #
-# scale    the 3/4 quantile of |x - x'| over random pairs, divided by 1.4: about
-#          one standard deviation for a bell-shaped column; zero differences left
-#          out, so that rare categories keep a scale
+# scale    from the sizes of differences over random pairs (R/lm-pool.R): about one standard
+#          deviation for a bell-shaped column; zero differences left out, so that rare
+#          categories keep a scale
 # center   median of equal cells at that scale
 # ties     a lower bound, from noisy counts, on the share of pairs that are equal
 # A column whose differences, or whose location, cannot be told from noise gets found
-# = FALSE.
-tune_columns <- function(rows, plan, n, known, control) {
+# = FALSE. part: "" for columns of x, "_y" for the response.
+tune_columns <- function(rows, plan, n, known, control, part = "") {
   tuned <- length(rows$which)
-  law <- function(name) count_law(plan$kind, n, stage_cost(plan, name), sqrt(2 * tuned))
+  law <- function(name) {
+    count_law(plan$kind, n, stage_cost(plan, paste0(name, part)), sqrt(2 * tuned))
+  }
   laws <- list(pairs = law("pairs"), exponents = law("exponents"), location = law("location"))
 
   pairs <- release_octaves(rows, "pairs", octave_cells(), laws$pairs, release_key(control))
-  edges <- octave_edges(octave_cells())
-  scale <- vapply(seq_len(tuned), function(j) {
-    octave_quantile(occupied_cells(pairs[-1L, j], laws$pairs), edges, 0.75) / 1.4
-  }, 0)
+  scale <- column_sizes(pairs, laws$pairs, n / 2) / 1.4
   scale <- ifelse(is.na(known$scale), scale, known$scale)
 
   signed <- octave_cells(signed = TRUE)
+  edges <- octave_edges(octave_cells())
   exponents <- release_octaves(rows, "columns", signed, laws$exponents, release_key(control))
   rough <- lapply(seq_len(tuned), function(j) {
     rough_interval(exponents[, j], laws$exponents, edges)
@@ -36,6 +36,15 @@ tune_columns <- function(rows, plan, n, known, control) {
     center = ifelse(is.finite(center), center, 0), scale = ifelse(found, scale, 1),
     found = found, ties = ties
   )
+}
+
+# Sizes about zero, of columns that are not shifted.
+size_columns <- function(rows, plan, n, control) {
+  law <- count_law(plan$kind, n, stage_cost(plan, "sizes"), sqrt(2 * length(rows$which)))
+  counts <- release_octaves(rows, "columns", octave_cells(), law, release_key(control))
+  scale <- column_sizes(counts, law, n) / 1.15
+  found <- is.finite(scale) & is.finite(1 / scale)
+  list(center = rep(0, length(scale)), scale = ifelse(found, scale, 1), found = found)
 }
 
 # The cell [lower, upper] about zero that holds the median, from signed counts.

@@ -1,79 +1,5 @@
-# Second moments, preconditioner, and the stages of clipped gradient descent. Each
-# function spends what its plan says; everything else here is post-processing.
-
-# Norm at which rows are clipped for the second moments: the 0.85 quantile, so that
-# the preconditioner bears a tenth of the rows being anything.
-clip_norms <- function(rows, norm, plan, n, control) {
-  law <- count_law(plan$kind, n, stage_cost(plan, "norms"), sqrt(2))
-  level <- size_quantile(rows, norm, NULL, plan, law, 0.85, control)
-  if (is.na(level)) 2 * sqrt(ncol(rows$x) + 2) else level
-}
-
-# Sizes matter between 2^-80 and 2^80 standardised units.
-SIZE_RANGE <- c(-80, 80)
-
-size_quantile <- function(rows, norm, w, plan, law, p, control) {
-  cells <- octave_cells(SIZE_RANGE[[1L]], SIZE_RANGE[[2L]], plan$sub)
-  counts <- release_sizes(rows, norm, w, "squared", cells, law, release_key(control))
-  octave_quantile(occupied_cells(counts[-1L], law), octave_edges(cells), p)
-}
-
-# The noisy matrix of second moments of (1, z, y), with the response last, and the
-# standard deviation of the noise on an off-diagonal entry.
-noisy_moments <- function(rows, plan, n, control) {
-  norm <- row_norms(rows, with_response = TRUE)
-  m <- ncol(rows$x) + rows$intercept + 1
-  if (!plan$private) {
-    law <- list(step = 0, noise = c(0, 0))
-    moments <- release_moments(rows, norm, Inf, law)
-    return(list(moments = moments, sd = 0, diagonal_sd = 0, columns = ncol(rows$x), bound = Inf))
-  }
-  bound <- clip_norms(rows, norm, plan, n, control)
-  law <- moment_law(n, m, stage_cost(plan, "moments"), bound)
-  list(
-    moments = release_moments(rows, norm, bound, law, release_key(control)),
-    sd = law$sd * 8 / 11, diagonal_sd = law$sd, columns = ncol(rows$x), bound = bound
-  )
-}
-
-# For each column of x, whether its second moment stands out of its noise. Asked of
-# indicators, whose scale is not looked for: that of a level that hardly any row has does
-# not.
-stands_out <- function(noisy, indicator) {
-  k <- ncol(noisy$moments) - 1L
-  own <- seq_len(k)[seq_len(k) > k - noisy$columns]
-  !indicator | diag(noisy$moments)[own] >= 4 * noisy$diagonal_sd
-}
-
-# Smallest eigenvalue that is kept, relative to the largest: the root then has entries
-# below 2^20 and a condition number that the slack of a computed norm allows for.
-EIGEN_FLOOR <- c(private = 1e-10, none = 2e-12)
-
-# A norm under L is computed to within (k + 8) 2^-52 ||L||_F ||L^-1||, which must stay below
-# DPH_NORM_SLACK = 1e-6 (dph_gradient.h).
-private_floor <- function(k) max(EIGEN_FLOOR[["private"]], (2^-52 * (k + 8)^1.5 / 5e-7)^2)
-
-# The preconditioner P = (H + noise)^-1 = L'L / size, H the second moments of the
-# design, L lower triangular with H / size of norm 1, and the start P h. Eigenvalues
-# below the size of the noise, whose operator norm is about 2 sd sqrt(k), are put up
-# to it.
-precondition <- function(noisy) {
-  k <- ncol(noisy$moments) - 1L
-  own <- seq_len(k)
-  eigen <- eigen(noisy$moments[own, own, drop = FALSE], symmetric = TRUE)
-  spread <- noisy$sd * sqrt(k)
-  values <- pmax(eigen$values, 2 * spread) + spread / 4
-  size <- max(values)
-  if (!(size > 0)) {
-    return(list(root = diag(k), start = rep(0, k), size = 1))
-  }
-  least <- if (noisy$sd > 0) private_floor(k) else EIGEN_FLOOR[["none"]]
-  values <- pmax(values, least * size)
-  hessian <- eigen$vectors %*% (t(eigen$vectors) * (values / size))
-  root <- grid_root(t(backsolve(chol(hessian), diag(k))))
-  start <- eigen$vectors %*% (crossprod(eigen$vectors, noisy$moments[own, k + 1L]) / values)
-  list(root = root, start = drop(start), size = size)
-}
+# Stages of clipped gradient descent. Each function spends what its plan says; everything else
+# here is post-processing.
 
 # All stages. Returns the coefficients in standardised units, the clip levels and
 # the standard deviation of the noise in the last stage.
@@ -96,7 +22,8 @@ descend <- function(rows, pre, plan, constraint, unit, n, control) {
     bounds[[stage]] <- rule$bound
     law <- descent_law(plan, stage, n, k, bounds[[stage]], pre$root)
     sds[[stage]] <- law$sd
-    eta <- plan$eta * rule$step * covariate_stretch(pre, rule) / pre$size
+    eta <- plan$eta * noise_step(plan, stage, n, k) * rule$step * covariate_stretch(pre, rule) /
+      pre$size
     run <- run_stage(rows, norm, w, plan$steps[[stage]], c(law, list(
       eta = eta, root = pre$root, constraint = constraint$name,
       radius = constraint$radius, unit = unit, loss = rule$loss, estimator = rule$estimator,
@@ -107,6 +34,21 @@ descend <- function(rows, pre, plan, constraint, unit, n, control) {
   last <- is_robust(plan$loss) && !plan$private
   list(w = if (last) run$last else run$average, bound = bounds, sd = sds)
 }
+
+# What the length of a step is multiplied with, a public number. A step of 1 adds the noise of a
+# gradient, of length q = 2 C sqrt(k) / (n mu), to whitened coefficients, and q2 is about q^2
+# over the variance of the residuals, for C is about sqrt(k) of them. Where that is much, shorter
+# steps keep the iterates, and with them the residuals and the levels found from these, small:
+# 1 / (1 + 4 q2) is about the best step from far away, NOISE_RISK / q2 that of an average.
+noise_step <- function(plan, stage, n, k, most = NOISE_RISK) {
+  if (!plan$private) {
+    return(1)
+  }
+  q2 <- 4 * k^2 * plan$steps[[stage]] / (n * plan$stage_mu[[stage]])^2
+  if (stage < length(plan$steps)) 1 / (1 + 4 * q2) else min(1, most / q2)
+}
+
+NOISE_RISK <- 0.1
 
 # Share of the rows whose covariates a robust loss leaves as they are.
 ROBUST_QUANTILE <- 0.6
@@ -169,6 +111,15 @@ covariate_level <- function(rows, norm, plan, n, k, p, control) {
   }
   level <- clip_quantile(rows, norm, NULL, plan, n, p, control)
   if (is.na(level)) sqrt(k) else level
+}
+
+# Sizes matter between 2^-80 and 2^80 standardised units.
+SIZE_RANGE <- c(-80, 80)
+
+size_quantile <- function(rows, norm, w, plan, law, p, control) {
+  cells <- octave_cells(SIZE_RANGE[[1L]], SIZE_RANGE[[2L]], plan$sub)
+  counts <- release_sizes(rows, norm, w, "squared", cells, law, release_key(control))
+  octave_quantile(occupied_cells(counts[-1L], law), octave_edges(cells), p)
 }
 
 # A quantile of sizes from noisy counts, one of plan$clips such releases.

@@ -63,17 +63,9 @@ standardise_columns <- function(problem, schema, plan, known, n, control) {
     out$center[which] <- ifelse(is.na(known$center), got$center, known$center)[which]
     out$scale[which] <- ifelse(is.na(known$scale), got$scale, known$scale)[which]
     out$found[] <- got$found
-  } else if (length(which) > 0L) {
-    rows <- new_rows(problem$x, problem$y, problem$offset, problem$use,
-                     intercept = schema$intercept, which = which - 1, threads = control$threads)
-    got <- tune_columns(
-      rows, plan, n, list(center = known$center[which], scale = known$scale[which]), control
-    )
-    out$center[which] <- got$center
-    out$scale[which] <- got$scale
-    out$found[which] <- got$found
-    # where equal responses are frequent, the response is discrete or piled up
-    out$tied <- (p + 1L) %in% which && got$ties[[length(which)]] > TIED_SHARE
+  } else {
+    out <- tune_part(out, problem, schema, plan, known, which[which <= p], "", control)
+    out <- tune_part(out, problem, schema, plan, known, which[which > p], "_y", control)
   }
   if (!schema$intercept) {
     # nothing may be shifted: the size about zero is the scale, of a constant too
@@ -82,6 +74,27 @@ standardise_columns <- function(problem, schema, plan, known, n, control) {
     out$scale[out$scale == 0] <- 1
     out$center <- rep(0, p + 1L)
   }
+  out
+}
+
+# Finds the columns `which` privately: those of x, or the response.
+tune_part <- function(out, problem, schema, plan, known, which, part, control) {
+  if (length(which) == 0L) {
+    return(out)
+  }
+  rows <- new_rows(problem$x, problem$y, problem$offset, problem$use,
+                   intercept = schema$intercept, which = which - 1, threads = control$threads)
+  if (part == "" && !schema$intercept) {
+    got <- size_columns(rows, plan, schema$n, control)
+  } else {
+    given <- list(center = known$center[which], scale = known$scale[which])
+    got <- tune_columns(rows, plan, schema$n, given, control, part)
+  }
+  out$center[which] <- got$center
+  out$scale[which] <- got$scale
+  out$found[which] <- got$found
+  # where equal responses are frequent, the response is discrete or piled up
+  if (part == "_y") out$tied <- got$ties > TIED_SHARE
   out
 }
 

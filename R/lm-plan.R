@@ -1,10 +1,12 @@
 # The plan of a private regression: from n, the number of columns and the
 # budget alone. It reads no data.
 #
-# Stages, all Gaussian, each with a share of the total mu^2:
+# Stages, all Gaussian, each with a share of the total mu^2. The searches are made for the
+# columns of x in one and for the response in another release, `_y`:
 #   pairs      octaves of differences of random pairs: the scale of each column
 #   exponents  octaves about zero: roughly where each column lies
 #   location   equal cells at the scale found: the centre of each column
+#   sizes      octaves about zero, instead of these three for columns that are not centred
 #   norms      octaves of the row norms: where the second moments clip
 #   moments    second moments of clipped rows: preconditioner and start
 #   clip 1..4  octaves of the gradients' sizes: the clip level of a stage
@@ -20,8 +22,11 @@ DESCENT_STAGES <- list(
 # and low quantiles of the sizes describe only those: then only the largest are clipped.
 TIED_QUANTILE <- 0.97
 
-# n over the standard deviation of a count that each search is expected to need.
-SEARCH_NEED <- c(pairs = 48, exponents = 25, location = 28)
+# need: n over the standard deviation of a count that each search is expected to need.
+SEARCHES <- data.frame(
+  need = c(48, 25, 28, 24), least = c(0.015, 0.005, 0.006, 0.015), most = c(0.30, 0.08, 0.12, 0.30),
+  row.names = c("pairs", "exponents", "location", "sizes")
+)
 
 # A share of mu^2 such that the noise of a count is at most n / need.
 count_share <- function(need, sensitivity, n, mu, least, most) {
@@ -39,17 +44,49 @@ size_resolution <- function(n, mu) {
   }
 }
 
-# Of the searches for scales and centres of `tuned` columns.
-search_shares <- function(n, tuned, mu) {
-  one <- function(name, least, most) {
-    count_share(SEARCH_NEED[[name]], sqrt(2 * tuned), n, mu, least, most) * (tuned > 0)
-  }
-  c(pairs = one("pairs", 0.015, 0.30), exponents = one("exponents", 0.005, 0.08),
-    location = one("location", 0.006, 0.12))
+# What is searched for: the centre and scale of x columns, or with `zero` only their size
+# about zero, and those of y responses (0 or 1).
+tuned_columns <- function(known, centred) {
+  missing <- is.na(known$center) | is.na(known$scale)
+  last <- length(missing)
+  list(x = sum(missing[-last]), y = sum(missing[last]), zero = !centred)
 }
 
-# tuned: number of columns (the response among them) whose centre and scale are
-# found privately; k: coefficients, the intercept among them.
+as_tuned <- function(tuned) if (is.list(tuned)) tuned else list(x = tuned, y = 0, zero = FALSE)
+
+# Where one scale in many is lost it has a stand-in (R/lm-pool.R): each may be noisier.
+pooled_need <- function(x) max(0.5, min(1, sqrt(10 / x)))
+
+RESPONSE_NEED <- 1.4
+
+# What the searches need and the least and most of their shares, one row per release.
+searches <- function(tuned) {
+  tuned <- as_tuned(tuned)
+  names <- if (tuned$zero) "sizes" else c("pairs", "exponents", "location")
+  x <- SEARCHES[names, ]
+  pooled <- names %in% c("pairs", "sizes")
+  x$need[pooled] <- x$need[pooled] * pooled_need(tuned$x)
+  x$columns <- tuned$x
+  y <- SEARCHES[c("pairs", "exponents", "location"), ]
+  # all is lost without it
+  y$need <- RESPONSE_NEED * y$need
+  y$least <- y$least / 2
+  y$columns <- tuned$y
+  rownames(y) <- paste0(rownames(y), "_y")
+  all <- rbind(x, y)
+  all[all$columns > 0, ]
+}
+
+search_shares <- function(n, tuned, mu) {
+  all <- searches(tuned)
+  share <- mapply(function(need, columns, least, most) {
+    count_share(need, sqrt(2 * columns), n, mu, least, most)
+  }, all$need, all$columns, all$least, all$most)
+  stats::setNames(as.numeric(share), rownames(all))
+}
+
+# tuned: from tuned_columns(), or a number of columns of x; k: coefficients, the intercept
+# among them.
 plan_lm <- function(n, k, tuned, mu, delta, control, gradient, loss = loss_squared()) {
   clips <- clip_releases(gradient, loss)
   resolution <- size_resolution(n, mu)
@@ -95,18 +132,30 @@ stage_cost <- function(plan, name, parts = 1) plan$mu * sqrt(plan$share[[name]] 
 # dominate: the shares that the searches need add up to more than three tenths of the
 # budget. Nearly a half more is added for safety.
 lm_sensible_n <- function(k, tuned, mu) {
-  searches <- sqrt(2 * tuned * sum(SEARCH_NEED^2) + 10 * 19^2)
-  ceiling(max(1.45 * searches / sqrt(0.3), 25 * k) / mu)
+  all <- searches(tuned)
+  needs <- sqrt(sum(2 * all$columns * all$need^2) + 10 * 19^2)
+  ceiling(max(1.45 * needs / sqrt(0.3), 25 * k) / mu)
+}
+
+SEARCH_LABELS <- c(
+  pairs = "pair differences, counts", exponents = "exponents, counts",
+  location = "location, counts", sizes = "sizes, counts", pairs_y = "response: pairs",
+  exponents_y = "response: exponents", location_y = "response: location"
+)
+
+search_events <- function(plan, tuned) {
+  all <- searches(tuned)
+  lapply(seq_len(nrow(all)), function(i) {
+    name <- rownames(all)[[i]]
+    counts_event(plan, SEARCH_LABELS[[name]], name, sqrt(2 * all$columns[[i]]))
+  })
 }
 
 # The events of a plan, for the ledger: fixed before any value is read.
 lm_events <- function(plan, tuned) {
-  columns <- sqrt(2 * tuned)
   Filter(Negate(is.null), c(
+    search_events(plan, tuned),
     list(
-      counts_event(plan, "pair differences, counts", "pairs", columns),
-      counts_event(plan, "exponents, counts", "exponents", columns),
-      counts_event(plan, "location, counts", "location", columns),
       counts_event(plan, "row norms, counts", "norms", sqrt(2)),
       moments_event(plan),
       counts_event(plan, plan$clip_label, "clip", sqrt(2), plan$clips)
@@ -136,10 +185,17 @@ gradient_event <- function(plan, stage) {
   scaled_event(sprintf("gradient in C/n, stage %d", stage), mu, count, 2)
 }
 
+check_search_laws <- function(plan, n, tuned) {
+  all <- searches(tuned)
+  for (i in seq_len(nrow(all))) {
+    count_law("gaussian", n, stage_cost(plan, rownames(all)[[i]]), sqrt(2 * all$columns[[i]]))
+  }
+}
+
 # Refuses, before anything is spent, an epsilon that leaves no room on the grids.
 check_lm_laws <- function(plan, n, k, tuned) {
   count_law("gaussian", n, stage_cost(plan, "norms", 4), sqrt(2))
-  if (tuned > 0) count_law("gaussian", n, stage_cost(plan, "exponents"), sqrt(2 * tuned))
+  check_search_laws(plan, n, tuned)
   moment_law(n, k + 1, stage_cost(plan, "moments"), 1)
   gradient_law(n, k, min(plan$stage_mu / sqrt(plan$steps)), 1, NULL)
 }

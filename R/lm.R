@@ -57,7 +57,8 @@
 #'   \item{n}{the public number of rows.}
 #'   \item{privacy}{what was spent, see [privacy()].}
 #'   \item{center, scale}{released or public centre and scale of each column and,
-#'     last, the response.}
+#'     last, the response. Columns whose own scale is lost in the noise, such as those that are
+#'     mostly zero, get one that is common to them.}
 #'   \item{found}{whether a scale could be told from noise; a column without one has
 #'     coefficient 0, and a warning of class `dp_dominated` says so.}
 #'   \item{bound, sd}{clip level and standard deviation of the noise of a mean
@@ -88,6 +89,10 @@
 #'
 #' Dong, Roth and Su (2022). Gaussian differential privacy. *Journal of the Royal
 #' Statistical Society B* 84, 3-37. \doi{10.1111/rssb.12454}
+#'
+#' Bun, J., Allez, R., Bouchaud, J.-P. and Potters, M. (2016). Rotational invariant estimator for
+#' general noisy matrices. *IEEE Transactions on Information Theory* 62, 7475-7490.
+#' \doi{10.1109/TIT.2016.2616132} (the preconditioner, from noisy second moments)
 #'
 #' Canonne, Kamath and Steinke (2020). The discrete Gaussian for differential privacy.
 #' \doi{10.48550/arXiv.2004.00010}
@@ -174,7 +179,7 @@ run_lm <- function(schema, spec, scale, na.action) {
     return(run_sco(schema, spec, scale, na.action))
   }
   known <- known_scales(scale, schema)
-  tuned <- sum(is.na(known$center) | is.na(known$scale))
+  tuned <- tuned_columns(known, schema$intercept)
   plan <- plan_lm(schema$n, length(schema$columns), tuned, regression_mu(spec), spec$delta,
                   spec$control, spec$gradient, spec$loss)
   plan <- finish_plan(plan, steps = if (is_robust(spec$loss)) c(24, rep(60, 12)) else 24)

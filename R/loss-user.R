@@ -115,7 +115,7 @@ made_up_curvature <- function(loss) {
 }
 
 # The derivatives on the data, one per row: private. Whatever the function says about them,
-# an error, a warning, a text, is private too and does not leave.
+# an error, a warning, a text, a line of output, is private too and does not leave.
 user_derivative <- function(loss, eta, y) {
   fail <- function(e) {
     dp_abort(paste(
@@ -123,14 +123,16 @@ user_derivative <- function(loss, eta, y) {
       "what was spent stays spent. Try it on made-up numbers of the size of the data."
     ), "dp_error_user_loss")
   }
-  out <- tryCatch(
+  out <- NULL
+  utils::capture.output(out <- tryCatch(
     withCallingHandlers(
       loss$derivative(eta, y),
       warning = function(w) invokeRestart("muffleWarning"),
       message = function(m) invokeRestart("muffleMessage")
     ),
-    error = fail
-  )
+    error = identity
+  ))
+  if (inherits(out, "error")) fail(out)
   if (!(is.numeric(out) || is.logical(out)) || length(out) != length(eta)) fail(NULL)
   out <- as.double(out)
   out[is.na(out)] <- 0

@@ -32,7 +32,7 @@ plan_robust_mean <- function(n, d, epsilon, delta, level, moment, method, beta, 
     kind = kind, cost = parts, d = d, na_rm = na_rm, level = made, groups = groups,
     estimator = estimator_name(gradient, paper = TRUE), gradient = gradient,
     # the papers' range of phi, 2 sqrt(2) / 3, is that without smoothing
-    reach = if (paper) CATONI_MOST else coordinate_reach(gradient),
+    reach = if (paper && method == "catoni") CATONI_MOST else coordinate_reach(gradient),
     events = robust_mean_events(kind, parts, d, method)
   )
 }

@@ -157,7 +157,7 @@ sco_rule <- function(state, level, plan, stage) {
   estimator <- plan$estimator
   if (one_level(gradient, state$loss)) estimator <- "covariate"
   rule <- list(bound = level$bound, tuning = level$tuning, curvature = curvature)
-  if (!plan$private && level$bound == Inf) estimator <- "clipped"
+  if (!plan$private && level$bound == Inf && plan$groups == 0) estimator <- "clipped"
   rule$estimator <- estimator
   record <- estimator %in% c("clipped", "covariate")
   if (!plan$private) {
@@ -198,7 +198,8 @@ sco_psi_bound <- function(state, level) {
 
 sco_reach <- function(state, level) {
   if (state$gradient$name == "shrunken") {
-    return(max(level$bound, 1) * sco_psi_bound(state, level))
+    # contributions beyond it are clamped, whatever it is
+    return(min(max(level$bound, 1) * sco_psi_bound(state, level), 1e100))
   }
   level$bound * coordinate_reach(state$gradient)
 }

@@ -129,16 +129,11 @@ sco_level <- function(spec, plan, n, k) {
 
 # The events of a plan, for the ledger: fixed before any value is read.
 sco_events <- function(plan, tuned, k, n, spec) {
-  columns <- sqrt(2 * tuned)
   counts <- if (plan$share[["norms"]] > 0) {
     list(counts_event(plan, "row norms, counts", "norms", sqrt(2)), moments_event(plan))
   }
   Filter(Negate(is.null), c(
-    list(
-      counts_event(plan, "pair differences, counts", "pairs", columns),
-      counts_event(plan, "exponents, counts", "exponents", columns),
-      counts_event(plan, "location, counts", "location", columns)
-    ),
+    search_events(plan, tuned),
     counts,
     list(level_event(plan, k, spec)),
     sco_gradient_events(plan, k, spec)
@@ -168,7 +163,7 @@ sco_gradient_events <- function(plan, k, spec) {
 
 # Refuses, before anything is spent, an epsilon that leaves no room on the grids.
 check_sco_laws <- function(plan, n, k, tuned, spec) {
-  if (tuned > 0) count_law("gaussian", n, stage_cost(plan, "exponents"), sqrt(2 * tuned))
+  check_search_laws(plan, n, tuned)
   if (plan$share[["moments"]] > 0) moment_law(n, k + 1, stage_cost(plan, "moments"), 1)
   mu <- step_mu(plan, which.min(plan$stage_mu / sqrt(pmax(plan$steps, 1))))
   if (is_record(spec$gradient)) {

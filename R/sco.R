@@ -19,7 +19,8 @@
 #' `l2_ball(r)`, from `moment = moment_bound(1 + v, u)`; D = 2 r, d columns, m groups:
 #' * *convex branch* (no penalty): T = R^2 epsilon^2 n^2 / (tau^2 d^4) steps on all rows with
 #'   tau = (u epsilon n / d^1.5)^(1/(1+v)), step min(D / (R sqrt(T)), 1/beta); each step has
-#'   epsilon' = epsilon / (2 sqrt(2 T log(2/delta))), delta' = delta / (2 T). The answer is the
+#'   epsilon' = epsilon / (2 sqrt(2 T log(2/delta))), delta' = delta / (2 T) (all of both if T = 1).
+#'   The answer is the
 #'   average of the iterates. Needs R = `gradient_bound` and beta = `smoothness` of [dp_control()].
 #' * *strongly convex branch* (`ridge()`, `loss_mean()`, or `strong_convexity` given): T disjoint
 #'   batches, step 1/(alpha + beta), tau = (u epsilon n / (d^1.5 sqrt(T)))^(1/(1+v)), each with all
@@ -200,20 +201,22 @@ run_sco <- function(schema, spec, scale, na.action, classes = NULL) {
   if (paper || !is.null(spec$moment)) known <- caller_scales(known)
   n <- schema$n
   k <- length(schema$columns)
-  tuned <- sum(is.na(known$center) | is.na(known$scale))
+  tuned <- tuned_columns(known, schema$intercept || spec$loss$name == "mean")
   plan <- if (paper) plan_paper(n, k, spec, schema$intercept) else
     plan_sco(n, k, tuned, regression_mu(spec), spec)
   if (plan$private && !paper) check_sco_laws(plan, n, k, tuned, spec)
   events <- if (!plan$private) list() else if (paper) plan$events else
     sco_events(plan, tuned, k, n, spec)
   if (!plan$private && !paper) plan <- plain_plan(plan, spec)
-  run_regression(
+  fit <- run_regression(
     schema, spec, plan, events, known, na.action,
     function(problem, schema, plan, known, constraint, control) {
       fit_sco(problem, schema, plan, known, spec, control)
     },
-    output = plan$output, classes = classes, family = if (!is.null(classes)) "binomial"
+    output = plan$output
   )
+  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
+  fit
 }
 
 # The caller's own units where nothing else is said.
@@ -228,5 +231,6 @@ plain_plan <- function(plan, spec) {
   plan$steps <- if (spec$loss$name %in% c("huber", "biweight")) rep(1, 20) else 1
   plan$stage_mu <- rep(Inf, length(plan$steps))
   plan$output <- "last"
+  plan$split <- FALSE
   plan
 }

@@ -1,5 +1,13 @@
 # Designs of the regression benches. Columns' scale: the factor that multiplies a
 # column of unit scale; slopes are given per scale.
+autoregressive <- function(rho) {
+  function(n, d) {
+    x <- matrix(rt(n * d, 3), n, d)
+    for (j in seq_len(d)[-1L]) x[, j] <- rho * x[, j - 1L] + sqrt(1 - rho^2) * x[, j]
+    x
+  }
+}
+
 designs <- list(
   "t(3)" = function(n, d) matrix(rt(n * d, 3), n, d),
   "lognormal(0, 0.6)" = function(n, d) matrix(exp(0.6 * rnorm(n * d)), n, d),
@@ -7,11 +15,7 @@ designs <- list(
     matrix(rt(n * d, 3), n, d) * rep(column_scale("t(3), scales 1e-3 to 1e3", d), each = n)
   },
   "1e4 + t(3)" = function(n, d) 1e4 + matrix(rt(n * d, 3), n, d),
-  "AR(0.5) of t(3)" = function(n, d) {
-    x <- matrix(rt(n * d, 3), n, d)
-    for (j in seq_len(d)[-1L]) x[, j] <- 0.5 * x[, j - 1L] + sqrt(0.75) * x[, j]
-    x
-  },
+  "AR(0.5) of t(3)" = autoregressive(0.5),
   "Pareto(2.5)" = function(n, d) matrix(runif(n * d)^(-1 / 2.5), n, d),
   "20 % binary, t(3)" = function(n, d) {
     x <- matrix(rt(n * d, 3), n, d)
@@ -23,6 +27,11 @@ designs <- list(
     x <- matrix(rt(n * d, 3), n, d)
     x[order(x[, 1L]), , drop = FALSE]
   }
+)
+
+harder_designs <- list(
+  "AR(0.8) of t(3)" = autoregressive(0.8),
+  "lognormal(0, 1)" = function(n, d) matrix(exp(rnorm(n * d)), n, d)
 )
 
 column_scale <- function(design, d) {

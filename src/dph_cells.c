@@ -195,7 +195,7 @@ static void count_block(const count_task *task, const double *v, size_t len,
 void dph_octaves_add(const dph_octaves *cells, const double *v, size_t len,
                      int64_t *counts) {
   for (size_t i = 0; i < len; i++) {
-    if (v[i] <= DBL_MAX) {
+    if (v[i] == v[i]) {
       counts[quick_index(cells, v[i])] += 1;
     }
   }

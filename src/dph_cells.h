@@ -51,7 +51,7 @@ dph_status dph_count_equal(const dph_rows *rows, dph_which which, const double *
                            const double *width, size_t m, const dph_poll *poll,
                            int64_t *counts, dph_error *err);
 
-/* Adds the numbers of v but NaN and Inf to the counts. */
+/* Adds the numbers of v but NaN to the counts; +-Inf to the outermost cells. */
 void dph_octaves_add(const dph_octaves *cells, const double *v, size_t len,
                      int64_t *counts);
 

@@ -334,5 +334,87 @@ mutants <- list(
     "ordered <- (ordered || !several) && all(vapply(parts, function(p) p$ordered, NA))",
     "ordered <- ordered || !several",
     "a composition in any order, composed again, counts as one in a known order", "compose"
+  ),
+  # ---- the general problem ---------------------------------------------------------------
+  mutant(
+    "median-doubled", "src/dph_groups.c",
+    "out[j] = middle(own[(groups - 1) / 2], own[groups / 2]);",
+    "out[j] = own[(groups - 1) / 2] + own[groups / 2];",
+    "the median of groups moves by twice what its noise is for", "sensitivity|gradients"
+  ),
+  mutant(
+    "group-weights-dropped", "src/dph_gradient.c",
+    "work->m[i] = inv_step * rule->group_weight[rule->group[dph_rows_at(rows, start + i)]];",
+    "work->m[i] = inv_step * rule->group_weight[0 * start];",
+    "a median of sums of groups of unequal sizes, which are no means", "gradients"
+  ),
+  mutant(
+    "nan-derivative-counts", "src/dph_gradient.c",
+    "const double psi = work->psi[i] == work->psi[i] && work->valid[i] ? work->psi[i] : 0.0;",
+    "const double psi = work->valid[i] ? work->psi[i] : 0.0;",
+    "a derivative that is no number counts as an infinite one", "gradients"
+  ),
+  mutant(
+    "truncation-forgotten", "src/dph_element.c",
+    "z[i] = fabs(g) <= bound ? g : 0.0;", "z[i] = g;",
+    "values beyond the level are clamped, not put to zero", "gradients|mean-robust"
+  ),
+  mutant(
+    "psi-unbounded", "src/dph_gradient.c",
+    "const double most = rule->psi_bound < 1e300 ? rule->psi_bound : 1e300;",
+    "const double most = 1e300;",
+    "derivatives of shrunken data beyond their bound: sums clamp where none should", "gradients"
+  ),
+  mutant(
+    "limit-not-whole", "src/r_rule.c",
+    "if (rule->step > 0.0 && rule->limit != floor(rule->limit)) {",
+    "if (rule->step > 0.0 && rule->limit < 0.0) {",
+    "a limit that rounds up after the clamp", "gradients"
+  ),
+  mutant(
+    "one-batch-again", "R/sco-descent.R",
+    "index <- if (plan$split) state$batches[[step]]",
+    "index <- if (plan$split) state$batches[[1L]]",
+    "every step reads the same batch, all charged as one", "booked|sco"
+  ),
+  mutant(
+    "steps-not-composed", "R/sco-plan.R",
+    "plan$stage_mu[[stage]] / sqrt(max(plan$steps[[stage]], 1))", "plan$stage_mu[[stage]]",
+    "the steps of a stage have the noise of one", "booked|sco"
+  ),
+  mutant(
+    "coordinates-as-one-count", "R/sco-descent.R",
+    "stage_cost(plan, \"clip\", plan$clips), sqrt(2) * k)",
+    "stage_cost(plan, \"clip\", plan$clips), sqrt(2))",
+    "a record moves k counts, the noise is for one", "booked"
+  ),
+  mutant(
+    "gradient-key-fixed", "R/sco-descent.R",
+    "out <- release_gradient(at$rows, at$norm, at$w, plan, release_key(control))",
+    "out <- release_gradient(at$rows, at$norm, at$w, plan, as.raw(1:32))",
+    "all gradients have the same noise", "loss-user|sco"
+  ),
+  mutant(
+    "papers-steps-forgotten", "R/sco-paper.R",
+    "mu <- 1 / paper_gaussian(spec$epsilon, spec$delta, plan$count)",
+    "mu <- 1 / paper_gaussian(spec$epsilon, spec$delta, 1)",
+    "each of T steps has the noise of a single release", "paper"
+  ),
+  mutant(
+    "robust-mean-halved", "R/mean-robust.R",
+    "coordinate_law(plan$kind, n, plan$d, plan$cost[[\"sums\"]], plan$level * plan$reach)",
+    "coordinate_law(plan$kind, n, plan$d, 2 * plan$cost[[\"sums\"]], plan$level * plan$reach)",
+    "half the noise in truncated means, medians of means and Catoni's", "booked|mean-robust"
+  ),
+  mutant(
+    "mixing-loss-accepted", "R/loss-user.R",
+    "if (!identical(trial(loss$derivative, pairs[rows, ], \"derivative\"), all[rows])) {",
+    "if (FALSE) {",
+    "a user's derivative may mix the records", "loss-user"
+  ),
+  mutant(
+    "loss-messages-leave", "R/loss-user.R",
+    "message = function(m) invokeRestart(\"muffleMessage\")", "message = function(m) NULL",
+    "what a user's function says about the data leaves the fit", "loss-user"
   )
 )

@@ -8,7 +8,7 @@
 #
 # An entry of src/init.c, or an exported dp_*(), without a line here is an error: add its
 # arguments to `entries` (`entry`, or `"entry variant"` for one more call) or its call to
-# `fronts`.
+# `fronts` (`front`, or `"front variant"`).
 
 library(dpheavy)
 
@@ -43,6 +43,7 @@ entries <- local({
   medians <- c(coordinates, list(
     groups = 3, group = rep(0:2, 4), group_weight = rep(1, 3), index = c(5L, 0L, 7L, 2L)
   ))
+  with <- function(rule, ...) utils::modifyList(rule, list(...))
   vector <- vector_law("laplace", 3, 1, 1)
   choice <- score_law(1, 1)
   cells <- c(-4, 4, 2, 1)
@@ -58,6 +59,10 @@ entries <- local({
     count_coordinates = list(
       rows, norm, rep(0.1, 4), coordinates, cells, counts$unit, key, FALSE
     ),
+    "count_coordinates exact" = list(
+      rows, norm, rep(0.1, 4), with(coordinates, estimator = "shrunken", psi_bound = 3),
+      c(-80, 80, 2, 0), counts$unit, key, TRUE
+    ),
     count_equal = list(
       rows, c(-1, -1, -1, -1), c(1, 1, 2, 2), 3, counts$unit, counts$noise, key, FALSE
     ),
@@ -70,7 +75,22 @@ entries <- local({
     float_check = list(),
     gradient = list(rows, norm, rep(0.1, 4), plan, key, FALSE),
     "gradient medians" = list(rows, norm, rep(0.1, 4), medians, key, TRUE),
+    "gradient plain" = list(
+      rows, norm, rep(0.1, 4), with(medians, step = 0, limit = 1, noise = none), key, FALSE
+    ),
+    "gradient psi" = list(
+      rows, norm, rep(0.1, 4),
+      with(plan, psi = c(NaN, Inf, -1e308, rep(0.5, n - 3)), index = c(1L, 5L, 0L)), key, FALSE
+    ),
+    "gradient smooth" = list(
+      rows, norm, rep(0.1, 4),
+      with(coordinates, estimator = "catoni_smooth", table = catoni_table(1, 16)), key, FALSE
+    ),
+    "gradient truncated" = list(
+      rows, norm, rep(0.1, 4), with(coordinates, estimator = "truncated"), key, TRUE
+    ),
     loss = list("logistic", "value", c(-1, 0, 800), c(0, 1, 0.5), NULL),
+    "loss derivative" = list("biweight", "derivative", c(-1, 0, 1e308), c(0, 1, NaN), 2),
     margins = list(rows, norm, rep(0.1, 4)),
     moments = list(rows, norm, 2, moments$step, moments$noise, key, FALSE),
     "moments plain" = list(rows, norm, 2, 0, none, key, FALSE),
@@ -112,7 +132,18 @@ fronts <- alist(
   dp_noisy_max = dp_noisy_max(x, 1, epsilon = 1, mechanism = "permute_and_flip"),
   dp_peel = dp_peel(x, 3, 1, epsilon = 1, delta = 1e-6),
   dp_sco = dp_sco(y ~ x, list2DF(list(x = x, y = 1 + 2 * x)), epsilon = 20, delta = 1e-5),
-  dp_quantile = dp_quantile(x, c(0.1, 0.5), epsilon = 20, bound = c(-9, 9))
+  dp_quantile = dp_quantile(x, c(0.1, 0.5), epsilon = 20, bound = c(-9, 9)),
+  "dp_mean truncated" = dp_mean(x, epsilon = 20, method = "truncated",
+                                moment = moment_bound(2, 9)),
+  "dp_mean catoni" = dp_mean(x, epsilon = 20, method = "catoni", bound = 3, beta = 1),
+  "dp_sco medians" = dp_sco(x, x^2, epsilon = 20, delta = 1e-5, gradient = grad_mom(groups = 2)),
+  "dp_sco split" = dp_sco(x, x^2, epsilon = 20, delta = 1e-5, gradient = grad_catoni(2, beta = 1),
+                          control = dp_control(batches = "split", threads = 2)),
+  "dp_sco user" = dp_sco(x, x^2, epsilon = 20, delta = 1e-5, constraint = l2_ball(1),
+                         loss = loss_user(function(eta, y) tanh(eta - y), bound = 1)),
+  "dp_sco mean" = dp_sco(x, epsilon = 1, delta = 1e-5, loss = loss_mean(), gradient = grad_mom(),
+                         constraint = l2_ball(2), moment = moment_bound(1.5, 9),
+                         control = dp_control("paper", iterations = 1))
 )
 
 # ---- running them ----------------------------------------------------------------
@@ -186,7 +217,7 @@ if (length(only) > 0L) entries <- entries[entry_of(names(entries)) %in% only]
 for (name in names(entries)) check_entry(name, torture)
 
 exported <- grep("^dp_", getNamespaceExports("dpheavy"), value = TRUE)
-check_names("fronts", exported, names(fronts))
+check_names("fronts", exported, unique(entry_of(names(fronts))))
 if (!torture) {
   set.seed(2)
   smoke$x <- c(stats::rt(80, 3))

@@ -296,3 +296,134 @@ binary_rows <- function(n, p, options = list()) {
   rows$margin_offset <- 1
   rows
 }
+
+# ---- gradients coordinate by coordinate -----------------------------------------
+
+# Catoni and Giulini's function.
+twin_phi <- function(t) {
+  t <- pmin(pmax(t, -sqrt(2)), sqrt(2))
+  t - t^3 / 6
+}
+
+# E phi(t (1 + Z / sqrt(beta))) by quadrature, cut where phi has its corners.
+twin_phi_smooth <- function(t, beta) {
+  vapply(t, function(one) {
+    if (one == 0) {
+      return(0)
+    }
+    corners <- (c(-1, 1) * sqrt(2) / one - 1) * sqrt(beta)
+    cut <- sort(c(-10, 10, pmin(pmax(corners, -10), 10)))
+    f <- function(z) twin_phi(one * (1 + z / sqrt(beta))) * stats::dnorm(z)
+    sum(vapply(which(diff(cut) > 0), function(i) {
+      stats::integrate(f, cut[[i]], cut[[i + 1L]], rel.tol = 1e-11, abs.tol = 1e-14)$value
+    }, 0))
+  }, 0)
+}
+
+# By straight lines between the values of the table.
+twin_table <- function(t, table) {
+  nodes <- seq(0, 1, length.out = length(table))
+  size <- pmin(abs(t), 1e9)
+  sign(t) * stats::approx(nodes, table, size / (1 + size), rule = 2)$y
+}
+
+# g and bound in units of the gradient.
+twin_transform <- function(g, rule) {
+  b <- rule$bound
+  switch(rule$estimator,
+    winsorized = pmin(pmax(g, -b), b), truncated = ifelse(abs(g) <= b, g, 0),
+    catoni = b * twin_phi(g / b), catoni_smooth = b * twin_table(g / b, rule$table), g
+  )
+}
+
+twin_psi <- function(eta, y, rule) {
+  u <- (eta - y) / if (is.null(rule$tuning)) 1 else rule$tuning
+  switch(rule$loss,
+    squared = eta - y, logistic = stats::plogis(eta) - pmin(pmax(y, 0), 1),
+    huber = pmin(pmax(u, -1), 1), mean = rep(-1, length(y)),
+    biweight = ifelse(abs(u) < 1, 25 * sqrt(5) / 16 * u * (1 - u^2)^2, 0)
+  )
+}
+
+# Design, response and margins that an estimator sees; rows that add zero are NA in eta.
+twin_problem <- function(rows, norm, w, rule) {
+  in_margin <- isTRUE(rows$margin_offset == 1)
+  offset <- if (in_margin && !is.null(rows$offset)) rows$offset else 0
+  if (in_margin) rows["offset"] <- list(NULL)
+  d <- twin_design(rows)
+  if (identical(rule$estimator, "shrunken")) {
+    slopes <- setdiff(seq_len(ncol(d$z)), if (rows$intercept != 0) 1L)
+    d$z[, slopes] <- pmin(pmax(d$z[, slopes], -rule$bound), rule$bound)
+    d$y <- pmin(pmax(d$y, -rule$bound), rule$bound)
+  }
+  d$z[!is.finite(d$z)] <- 0
+  d$eta <- ifelse(norm < Inf, drop(d$z %*% w) + offset, NA)
+  d
+}
+
+twin_derivatives <- function(d, rule) {
+  psi <- if (is.null(rule[["psi"]])) twin_psi(d$eta, d$y, rule) else rule[["psi"]]
+  psi[is.na(psi) | is.na(d$eta)] <- 0
+  most <- min(if (is.null(rule$psi_bound)) Inf else rule$psi_bound, 1e300)
+  pmin(pmax(psi, -most), most)
+}
+
+# Contributions of single records, n x k, before rounding.
+twin_coordinates <- function(rows, norm, w, rule) {
+  d <- twin_problem(rows, norm, w, rule)
+  twin_transform(twin_derivatives(d, rule) * d$z, rule)
+}
+
+# The sums, or medians of groups, of the records in the view; plain with step = 0.
+twin_gradient <- function(rows, norm, w, rule) {
+  v <- twin_coordinates(rows, norm, w, rule)
+  seen <- if (is.null(rule$index)) seq_len(nrow(v)) else rule$index + 1L
+  group <- rule[["group"]]
+  weight <- if (is.null(group)) rep(1, nrow(v)) else rule$group_weight[group + 1L]
+  v <- v * weight
+  if (rule$step > 0) v <- round(pmin(pmax(v / rule$step, -rule$limit), rule$limit))
+  v <- v[seen, , drop = FALSE]
+  if (is.null(group)) {
+    return(colSums(v))
+  }
+  group <- factor(group[seen], seq_len(rule$groups) - 1L)
+  apply(v, 2L, function(column) {
+    sums <- sort(vapply(split(column, group), sum, 0), na.last = TRUE)
+    middle <- (sums[[(rule$groups + 1) %/% 2]] + sums[[rule$groups %/% 2 + 1]]) / 2
+    if (rule$step > 0) floor(middle) else middle
+  })
+}
+
+# Counts of the sizes of all coordinates of the records that count.
+twin_coordinate_counts <- function(rows, norm, w, rule, cells) {
+  d <- twin_problem(rows, norm, w, rule)
+  seen <- if (is.null(rule$index)) seq_along(d$eta) else rule$index + 1L
+  seen <- seen[!is.na(d$eta[seen])]
+  g <- (twin_derivatives(d, rule) * d$z)[seen, ]
+  tabulate(twin_octave(as.vector(abs(g)), cells), (cells[[2L]] - cells[[1L]]) * cells[[3L]] + 1)
+}
+
+# A rule of a gradient release without noise, on a grid of `limit` steps up to the reach.
+gradient_rule <- function(estimator, bound, limit = 2e4, ..., beta = 1, psi_bound = Inf) {
+  reach <- switch(estimator,
+    catoni = bound * CATONI_MOST, catoni_smooth = bound * catoni_reach(beta),
+    shrunken = max(bound, 1) * min(psi_bound, 1e3), bound
+  )
+  out <- list(
+    estimator = estimator, bound = bound, step = if (limit > 0) reach / limit else 0,
+    limit = max(limit, 1), noise = c(0, 0), psi_bound = psi_bound, ...
+  )
+  if (estimator == "catoni_smooth") out$table <- catoni_table(beta)
+  if (is.null(out$loss) && is.null(out[["psi"]])) out$loss <- "squared"
+  out
+}
+
+ELEMENTS <- c("winsorized", "truncated", "catoni", "catoni_smooth", "shrunken")
+
+# Unequal random groups of n rows.
+made_up_groups <- function(n, groups) {
+  more <- sample(groups, n - groups, TRUE, seq_len(groups))
+  group <- c(seq_len(groups), more)[sample(n)] - 1L
+  size <- tabulate(group + 1L, groups)
+  list(group = group, groups = as.double(groups), group_weight = min(size) / size)
+}

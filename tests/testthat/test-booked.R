@@ -37,6 +37,19 @@ costs <- list(
     move <- 2 * (f$plan$bound / f$plan$step + (size + 1) * sqrt(k) / 2)
     f$plan$iterations * cost_of(f$plan$noise, move, Inf)
   },
+  release_coordinates = function(f) {
+    k <- ncol(f$rows$x) + f$rows$intercept
+    cost_of(f$law$noise, f$law$unit * sqrt(2) * k, f$law$unit * 2 * k)
+  },
+  release_gradient = function(f) {
+    k <- length(f$w)
+    if (f$plan$estimator %in% c("clipped", "covariate")) {
+      size <- if (is.null(f$plan$root)) 1 else l2(f$plan$root)
+      return(cost_of(f$plan$noise, 2 * (f$plan$bound / f$plan$step + (size + 1) * sqrt(k) / 2),
+                     Inf))
+    }
+    cost_of(f$plan$noise, 2 * f$plan$limit * sqrt(k), 2 * f$plan$limit * k)
+  },
   release_vector = function(f) {
     d <- length(f$value)
     step <- f$law$multiplier[[1L]] * 2^-f$law$multiplier[[2L]]
@@ -49,10 +62,32 @@ costs <- list(
   release_quantiles = function(f) c(mu2 = 0, pure = length(f$probs) * (2 * f$c + 2^-30))
 )
 
+# What releases from views of the rows cost together: disjoint ones what the costliest costs.
+views_cost <- function(views) {
+  if (length(views) == 0L) {
+    return(c(mu2 = 0, pure = 0))
+  }
+  cost <- do.call(rbind, lapply(views, `[[`, "cost"))
+  if (anyDuplicated(unlist(lapply(views, `[[`, "index")))) {
+    colSums(cost)
+  } else {
+    apply(cost, 2L, max)
+  }
+}
+
 # The sums of mu^2 and of epsilon0 of all releases while `expr` runs.
 spending <- function(expr) {
   total <- c(mu2 = 0, pure = 0)
-  note <- function(name, frame) total <<- total + costs[[name]](frame)
+  views <- list()
+  note <- function(name, frame) {
+    cost <- costs[[name]](frame)
+    index <- if (name == "release_gradient") frame$plan$index
+    if (is.null(index)) {
+      total <<- total + cost
+    } else {
+      views <<- c(views, list(list(index = index, cost = cost)))
+    }
+  }
   home <- asNamespace("dpheavy")
   on.exit(suppressMessages(for (name in names(costs)) untrace(name, where = home)))
   for (name in names(costs)) {
@@ -60,7 +95,7 @@ spending <- function(expr) {
     suppressMessages(trace(name, tracer = spy, where = home, print = FALSE))
   }
   force(expr)
-  total
+  total + views_cost(views)
 }
 
 expect_booked <- function(call) {
@@ -94,6 +129,8 @@ test_that("a regression spends what it books", {
   x <- as.matrix(big[c("x1", "x2")])
   known <- list(x = list(center = 0, scale = 1), y = list(center = 0, scale = 1))
   expect_booked(function() dp_lm(x, big$y, 2, 1e-6))
+  expect_booked(function() dp_lm(x, big$y, 2, 1e-6, intercept = FALSE))
+  expect_booked(function() dp_lm(x, big$y, 2, 1e-6, scale = known["y"]))
   expect_booked(function() dp_lm(x, big$y, 2, 1e-6, scale = known))
   expect_booked(function() dp_lm(x, big$y, 2, 1e-6, gradient = grad_clipped(2)))
   expect_booked(function() dp_lm(x, big$y, 2, 1e-6, control = dp_control(iterations = 2000)))
@@ -120,6 +157,7 @@ test_that("a logistic regression spends what it books", {
   x <- as.matrix(big[c("x1", "x2")])
   known <- list(x = list(center = 0, scale = 1))
   expect_booked(function() dp_glm(x, big$x1 > 0, 2, 1e-6))
+  expect_booked(function() dp_glm(x, big$x1 > 0, 2, 1e-6, intercept = FALSE))
   expect_booked(function() dp_glm(x, big$x1 > 0, 2, 1e-6, scale = known))
   expect_booked(function() dp_glm(x, big$x1 > 0, 2, 1e-6, gradient = grad_clipped(2)))
 })
@@ -130,4 +168,98 @@ test_that("a robust regression spends what it books", {
     expect_booked(function() dp_lm(x, big$y, 2, 1e-6, loss = loss))
     expect_booked(function() dp_lm(x, big$y, 2, 1e-6, loss = loss, gradient = grad_clipped(2)))
   }
+})
+
+test_that("views that share a row are all charged", {
+  views <- list(list(index = 0:4, cost = c(mu2 = 1, pure = 0)),
+                list(index = 5:9, cost = c(mu2 = 2, pure = 0)))
+  expect_identical(views_cost(views), c(mu2 = 2, pure = 0))
+  views[[2L]]$index <- 4:9
+  expect_identical(views_cost(views), c(mu2 = 3, pure = 0))
+})
+
+booked_gradients <- list(
+  grad_clipped(), grad_clipped(2), grad_winsorized(), grad_truncated(3), grad_catoni(),
+  grad_catoni(2, beta = 1), grad_mom(groups = 3), grad_shrunken(3)
+)
+
+test_that("the general problem spends what it books, for every gradient, in one and many batches", {
+  skip_on_cran()
+  x <- as.matrix(big[c("x1", "x2")])
+  for (gradient in booked_gradients) for (batches in c("full", "split")) {
+    control <- dp_control(batches = batches)
+    expect_booked(function() dp_sco(x, big$y, 4, 1e-6, gradient = gradient,
+                                    constraint = l2_ball(3), control = control))
+  }
+  # batches of unequal sizes, few of them, or one
+  for (iterations in c(7, 2, 1)) {
+    control <- dp_control(batches = "split", iterations = iterations)
+    expect_booked(function() dp_sco(x[-1L, ], big$y[-1L], 4, 1e-6, control = control,
+                                    gradient = grad_winsorized()))
+  }
+  expect_booked(function() dp_lm(x, big$y, 4, 1e-6, penalty = ridge(0.1)))
+})
+
+test_that("other losses of the general problem spend what they book", {
+  skip_on_cran()
+  x <- as.matrix(big[c("x1", "x2")])
+  user <- function(bound) loss_user(function(eta, y) tanh(eta - y), bound = bound)
+  known <- list(x = list(center = 0, scale = 1), y = list(center = 0, scale = 1))
+  for (gradient in list(grad_clipped(), grad_catoni(), grad_mom(1, 2), grad_clipped(3))) {
+    for (loss in list(loss_huber(), loss_biweight(sigma = 1), user(NULL), user(1))) {
+      expect_booked(function() dp_sco(x, big$y, 4, 1e-6, loss = loss, gradient = gradient,
+                                      penalty = ridge(0.1)))
+    }
+    expect_booked(function() dp_sco(x, big$b, 4, 1e-6, loss = "logistic", gradient = gradient,
+                                    penalty = ridge(0.1)))
+    expect_booked(function() dp_sco(x, epsilon = 4, delta = 1e-6, loss = loss_mean(),
+                                    gradient = gradient))
+  }
+  expect_booked(function() dp_sco(x, big$y, 4, 1e-6, gradient = grad_winsorized(),
+                                  moment = moment_bound(2, 50), intercept = FALSE))
+  expect_booked(function() dp_sco(x, big$y, 4, 1e-6, gradient = grad_catoni(), scale = known))
+  expect_booked(function() dp_sco(x, big$b, 4, 1e-6, loss = loss_logistic(),
+                                  gradient = grad_shrunken(), moment = moment_bound(4, 50)))
+  expect_booked(function() dp_glm(x, big$b, 4, 1e-6, gradient = grad_winsorized(),
+                                  control = dp_control(batches = "split")))
+})
+
+test_that("the other methods of a mean spend what they book", {
+  x <- as.matrix(big[c("x1", "x2")])
+  wide <- x[, rep(1:2, 15)]
+  colnames(wide) <- NULL
+  moment <- moment_bound(2, 20)
+  for (method in ROBUST_MEANS) {
+    expect_booked(function() dp_mean(x, 1, method = method, moment = moment))
+    expect_booked(function() dp_mean(x, 1, method = method, bound = 4, na.rm = TRUE))
+    expect_booked(function() dp_mean(wide, 1, 1e-6, method = method, moment = moment))
+    expect_booked(function() dp_mean(wide, 1, 1e-6, method = method, moment = moment,
+                                     na.rm = TRUE))
+  }
+  expect_booked(function() dp_mean(x, 1, method = "catoni", moment = moment, beta = 1))
+  paper <- dp_control(calibration = "paper")
+  for (method in c("truncated", "median_of_means")) {
+    expect_booked(function() dp_mean(x, 1, 1e-6, method = method, moment = moment,
+                                     control = paper))
+  }
+  for (beta in c(1, Inf)) {
+    expect_booked(function() dp_mean(x, 1, method = "catoni", moment = moment, beta = beta,
+                                     control = paper))
+  }
+})
+
+test_that("the papers' calibration spends what it books", {
+  x <- as.matrix(big[c("x1", "x2")])
+  paper <- function(...) dp_control(calibration = "paper", ...)
+  run <- function(...) {
+    expect_booked(function() dp_sco(x, big$y, 1, 1e-6, gradient = grad_mom(), intercept = FALSE,
+                                    moment = moment_bound(1.5, 50), constraint = l2_ball(3), ...))
+  }
+  run(control = paper(smoothness = 10, gradient_bound = 50))
+  run(control = paper(smoothness = 10, gradient_bound = 50, iterations = 9))
+  run(control = paper(smoothness = 10, strong_convexity = 5))
+  run(control = paper(smoothness = 10, iterations = 7), penalty = ridge(1))
+  expect_booked(function() dp_sco(x, epsilon = 1, delta = 1e-6, loss = loss_mean(),
+                                  gradient = grad_mom(), moment = moment_bound(2, 50),
+                                  constraint = l2_ball(3), control = paper()))
 })

@@ -504,3 +504,75 @@ test_that("arguments work by position and by name, and a misspelt one is an erro
   unknown(function(b) dp_lm(y ~ x1, d, 1, del, 3, budget = b), "by name")
   unknown(function(b) dp_lm(d$x1, d$y, 1, del, intersept = FALSE, budget = b), "`intersept`")
 })
+
+test_that("probabilities at extreme linear predictors are numbers in [0, 1]", {
+  set.seed(46)
+  far <- data.frame(x2 = c(-1e6, 0, 1e6, 1e300, -1e300))
+  for (fit in list(
+    dp_glm(b ~ x2, big, family = binomial, epsilon = eps, delta = del),
+    dp_sco(b ~ x2, big, eps, del, loss = loss_logistic(), gradient = grad_catoni()),
+    dp_glm(b ~ x2, big, epsilon = Inf)
+  )) {
+    p <- predict(fit, far, type = "response")
+    expect_true(all(is.finite(p) & p >= 0 & p <= 1))
+    # on the side that the sign of the slope says
+    expect_identical(unname(p[[3L]] > p[[1L]]), coef(fit)[["x2"]] > 0)
+    expect_false(anyNA(predict(fit, far, type = "class")))
+  }
+  # large raw covariates are the normal case
+  for (unit in c(1e8, 1e-8, 1e100)) {
+    z <- transform(big, x1 = unit * x1)
+    fit <- dp_glm(b ~ x1, z, family = binomial, epsilon = eps, delta = del)
+    expect_true(all(is.finite(coef(fit))))
+    fit <- dp_sco(b ~ x1, z, eps, del, loss = "logistic", gradient = grad_winsorized())
+    expect_true(all(is.finite(coef(fit))))
+  }
+})
+
+test_that("the general problem takes formula, matrix and data frame alike", {
+  m <- as.matrix(big[c("x1", "x2")])
+  run <- function(f) {
+    set.seed(47)
+    coef(f())
+  }
+  expect_identical(
+    run(function() dp_sco(m, big$y, 2, del, gradient = "catoni", control = repeatable)),
+    run(function() dp_sco(y ~ x1 + x2, big, 2, del, gradient = "catoni", control = repeatable))
+  )
+  expect_identical(
+    run(function() dp_sco(m, big$y, 2, del, gradient = "mom", control = repeatable)),
+    run(function() dp_sco(big[c("x1", "x2")], big$y, 2, del, gradient = "mom",
+                          control = repeatable))
+  )
+  expect_identical(
+    run(function() dp_sco(data = big, y ~ x1, epsilon = 2, delta = del, loss = "huber",
+                          penalty = ridge(1), control = repeatable)),
+    run(function() dp_lm(data = big, y ~ x1, epsilon = 2, delta = del, loss = "huber",
+                         penalty = ridge(1), control = repeatable))
+  )
+  # the standard path is that of the fronts, bit for bit
+  expect_identical(
+    run(function() dp_sco(y ~ x1 + f, big, 2, del, control = repeatable)),
+    run(function() dp_lm(y ~ x1 + f, big, 2, del, control = repeatable))
+  )
+  expect_identical(
+    run(function() dp_sco(b ~ x1, big, 2, del, loss = "logistic", control = repeatable)),
+    run(function() dp_glm(b ~ x1, big, 2, del, control = repeatable))
+  )
+  expect_error(dp_sco(big, y ~ x1, 1, del), "formula first", class = "dp_error")
+  expect_error(dp_sco("y ~ x1", big, 1, del), "without quotes", class = "dp_error")
+})
+
+test_that("threads do not change a fit of the general problem", {
+  m <- as.matrix(big[c("x1", "x2", "y")])[rep(seq_len(4000), 4), ]
+  for (gradient in list(grad_winsorized(), grad_catoni(beta = 1), grad_mom(groups = 3))) {
+    for (batches in c("full", "split")) {
+      run <- function(threads) {
+        set.seed(48)
+        coef(dp_sco(m[, 1:2], m[, 3L], 2, del, gradient = gradient,
+                    control = dp_control(rng = "R", threads = threads, batches = batches)))
+      }
+      expect_identical(run(2), run(1))
+    }
+  }
+})

@@ -5,13 +5,19 @@ test_that("settings have the documented defaults and are checked by name", {
     unclass(control)[c("calibration", "batches", "threads", "rng", "progress")],
     list(calibration = "tight", batches = "full", threads = 1, rng = "secure", progress = FALSE)
   )
-  expect_null(control$iterations)
-  expect_null(control$step)
+  for (name in c("iterations", "step", "smoothness", "strong_convexity", "gradient_bound")) {
+    expect_true(name %in% names(control))
+    expect_null(control[[name]])
+  }
+  expect_identical(control$xi, 0.05)
+  expect_identical(dp_control(batches = "split")$batches, "split")
   wrong <- list(
     calibration = list("exact", 1, NULL), batches = list("mini", NA),
     rng = list("Mersenne", 1, NULL),
     iterations = list(0, -1, 1.5, "3", NA, c(1, 2), Inf), step = list(0, -1, "a", NA, Inf),
-    threads = list(0, 1.5, "2", NA, 1e9), progress = list(NA, 1, "yes", c(TRUE, FALSE))
+    threads = list(0, 1.5, "2", NA, 1e9), progress = list(NA, 1, "yes", c(TRUE, FALSE)),
+    xi = list(0, 0.6, NA, "a", c(0.1, 0.2)), smoothness = list(0, -1, Inf, "a", c(1, 2)),
+    strong_convexity = list(0, -1, NA), gradient_bound = list(0, Inf, "a")
   )
   for (name in names(wrong)) {
     for (value in wrong[[name]]) {
@@ -29,13 +35,20 @@ test_that("what this version lacks is refused by one clear sentence", {
   expect_error(dp_mean(1:9, 1, bound = 9, control = paper), "dp_mean", class = "dp_error_input")
   expect_error(dp_quantile(1:9, 0.5, 1, control = paper), "dp_quantile", class = "dp_error_input")
   expect_error(dp_lm(cbind(1:9), 1:9, 1, 1e-6, control = paper), "dp_lm", class = "dp_error_input")
-  expect_error(dp_control(batches = "split"), "not available", class = "dp_error")
+  paper <- function(call) expect_refusal(call, "dp_glm", "dp_error_input")
+  paper(function(b) dp_glm(cbind(1:9), 1:9 > 4, 1, 1e-6, budget = b,
+                           control = dp_control(calibration = "paper")))
+  split <- dp_control(batches = "split")
+  refused <- function(call) expect_refusal(call, "split", "dp_error_input")
+  refused(function(b) dp_mean(1:9, 1, bound = 9, control = split, budget = b))
+  refused(function(b) dp_quantile(1:9, 0.5, 1, control = split, budget = b))
 })
 
 test_that("settings print, one a line", {
   expect_output(print(dp_control()), "calibration +tight")
   expect_output(print(dp_control(iterations = 5)), "iterations +5")
-  expect_length(capture.output(print(dp_control())), 8)
+  expect_length(capture.output(print(dp_control())), 12)
+  expect_output(print(dp_control(smoothness = 2)), "smoothness +2")
 })
 
 test_that("progress reports stages that depend on public numbers only", {

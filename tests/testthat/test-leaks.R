@@ -169,9 +169,12 @@ test_that("a fit has these fields and no others", {
   expect_named(dp_mean(big$y, 2), c(common, "limits", "noise_sd", "found", "method", "noise"),
                ignore.order = TRUE)
   expect_named(dp_quantile(big$y, 0.5, 2), c(common, "probs"), ignore.order = TRUE)
-  lm_fields <- c(common, "center", "scale", "found", "bound", "sd", "loss", "constraint")
+  lm_fields <- c(common, "center", "scale", "found", "bound", "sd", "loss", "gradient",
+                 "constraint", "penalty")
   expect_named(dp_lm(y ~ x1, big, 2, del), lm_fields, ignore.order = TRUE)
   expect_named(dp_lm(big$x1, big$y, 2, del), lm_fields, ignore.order = TRUE)
+  expect_named(dp_sco(big$x1, big$y, 2, del, gradient = grad_catoni()), c(lm_fields, "output"),
+               ignore.order = TRUE)
   fit <- dp_lm(y ~ x1 + f, big, 2, del)
   for (name in c("live", "subset")) expect_null(fit$schema[[name]])
   for (field in c("call", "model", "fitted.values", "residuals", "weights", "iterations")) {

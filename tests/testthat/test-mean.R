@@ -229,7 +229,7 @@ test_that("what is not numbers is refused by name", {
   }
   refused(data.frame(ok = 1, bad = "CANARY"), "`bad`")
   refused(data.frame(ok = 1:2, bad = I(matrix(1:4, 2))), "`bad`")
-  expect_refusal(function(b) dp_mean(d$y, eps, method = "catoni", bound = 5, budget = b),
+  expect_refusal(function(b) dp_mean(d$y, eps, method = "huber", bound = 5, budget = b),
                  "`method`")
   expect_refusal(function(b) dp_mean(d$y, eps, moment = 2, bound = 5, budget = b), "`moment`")
   expect_refusal(function(b) dp_mean(d$y, eps, na.rm = NA, bound = 5, budget = b), "`na.rm`")

@@ -198,3 +198,171 @@ test_that("logistic gradients move by at most what gradient_law() is for", {
   })
   expect_gt(largest_change(stats, l2) / (2^law$noise[[2L]] * 0.5), 0.49)
 })
+
+# ---- gradients coordinate by coordinate -------------------------------------------
+
+# The reach that a plan works with, and the rule of its law.
+calibrated_rule <- function(estimator, n, k, kind, cost, bound, beta = 1, psi_bound = 1, ...) {
+  gradient <- switch(estimator,
+    catoni = grad_catoni(bound), catoni_smooth = grad_catoni(bound, beta),
+    shrunken = grad_shrunken(bound), grad_winsorized(bound)
+  )
+  reach <- if (estimator == "shrunken") max(bound, 1) * psi_bound else
+    bound * coordinate_reach(gradient)
+  law <- coordinate_law(kind, n, k, cost, reach)
+  rule <- list(
+    estimator = estimator, bound = bound, step = law$step, limit = law$limit, noise = c(0, 0),
+    psi_bound = if (estimator == "shrunken") psi_bound else Inf, ...
+  )
+  if (estimator == "catoni_smooth") rule$table <- catoni_table(beta)
+  list(rule = rule, law = law)
+}
+
+expect_within_law <- function(stats, law, kind, cost, attained = NULL) {
+  size <- if (kind == "laplace") l1 else l2
+  testthat::expect_lte(largest_change(stats, function(v) max(abs(v))), 2 * law$limit)
+  ratio <- largest_change(stats, size) / (2^law$bits * cost)
+  testthat::expect_lte(ratio, 1)
+  if (!is.null(attained)) testthat::expect_gt(ratio, attained)
+}
+
+test_that("gradients by coordinates move by at most what coordinate_law() is for", {
+  skip_on_cran()
+  set.seed(421)
+  parts <- list(list(loss = "squared"), list(loss = "huber", tuning = 1e-3), list(loss = "mean"),
+                list(loss = "logistic"))
+  for (estimator in ELEMENTS) for (kind in c("laplace", "gaussian")) {
+    for (bound in c(1e-3, 1, 1e6)) for (cost in c(0.01, 3)) {
+      n <- sample(c(2, 5, 300), 1)
+      rows <- made_up_rows(n, 3, list(intercept = TRUE, centring = TRUE, offset = TRUE))
+      made <- do.call(calibrated_rule, c(
+        list(estimator, n, 4, kind, cost, bound, beta = sample(c(0.1, 1, 100), 1),
+             psi_bound = sample(c(1, 1e3), 1)), parts[[sample(4, 1)]]
+      ))
+      w <- sample(c(0, 1, 1e300, Inf), 1) * c(0.1, -1, 2, 0.3)
+      w[is.nan(w)] <- 0
+      for (groups in c(0, min(n, 3))) {
+        rule <- made$rule
+        if (groups > 0) rule <- c(rule, made_up_groups(n, groups))
+        stats <- replaced(rows, wild_records(3), n, function(r) {
+          release_gradient(r, row_norms(r), w, rule, exact = TRUE)
+        })
+        expect_within_law(stats, made$law, kind, cost)
+      }
+    }
+  }
+})
+
+test_that("a user's derivatives, whatever they are, move gradients by no more; attained", {
+  set.seed(422)
+  wild <- c(SPECIAL, 1e6, -1e6, 1.7e308)
+  for (estimator in setdiff(ELEMENTS, "shrunken")) for (kind in c("laplace", "gaussian")) {
+    for (groups in c(0, 1)) {
+      n <- 20
+      rows <- new_rows(matrix(sample(c(-1, 1), 2 * n, TRUE), n), numeric(n), intercept = TRUE)
+      rows$x[3L, ] <- 1
+      made <- calibrated_rule(estimator, n, 3, kind, 0.3, 2)
+      rule <- made$rule
+      if (groups > 0) rule <- c(rule, made_up_groups(n, groups))
+      psi <- stats::rnorm(n)
+      stats <- lapply(c(wild, 2, -2), function(v) {
+        release_gradient(rows, row_norms(rows), numeric(3),
+                         c(rule, list(psi = replace(psi, 3L, v))), exact = TRUE)
+      })
+      # derivatives of +-2 with covariates of 1: the bound itself; larger ones count as it
+      expect_within_law(stats, made$law, kind, 0.3, 0.97)
+    }
+  }
+  # whole records, under a root
+  root <- made_up_root(3)
+  rows <- made_up_rows(20, 2, list(intercept = TRUE), special = FALSE)
+  norm <- row_norms(rows, root)
+  law <- gradient_law(20, 3, 0.3, 2, root)
+  for (estimator in c("clipped", "covariate")) {
+    plan <- list(step = law$step, limit = law$limit, noise = c(0, 0), bound = 2, root = root,
+                 estimator = estimator)
+    psi <- stats::rnorm(20)
+    stats <- lapply(wild, function(v) {
+      release_gradient(rows, norm, numeric(3), c(plan, list(psi = replace(psi, 3L, v))),
+                       exact = TRUE)
+    })
+    ratio <- largest_change(stats, l2) / (2^law$noise[[2L]] * 0.3)
+    expect_lte(ratio, 1)
+    expect_gt(ratio, 0.4)
+  }
+})
+
+test_that("a median of groups moves by no more than the group of the record", {
+  set.seed(423)
+  n <- 30
+  rows <- new_rows(matrix(rep(0, n)), numeric(n))
+  made <- calibrated_rule("winsorized", n, 1, "gaussian", 1, 1)
+  for (groups in 1:4) {
+    rule <- c(made$rule, made_up_groups(n, groups))
+    smallest <- which.max(tabulate(rule$group + 1L, groups) == min(tabulate(rule$group + 1L)))
+    one <- which(rule$group == smallest - 1L)[[1L]]
+    stats <- lapply(c(-1e9, 1e9, 0), function(v) {
+      psi <- replace(numeric(n), one, v)
+      rows$x[] <- 1
+      release_gradient(rows, row_norms(rows), 0, c(rule, list(psi = psi)), exact = TRUE)
+    })
+    change <- largest_change(stats, function(v) max(abs(v)))
+    expect_lte(change, 2 * made$law$limit)
+    # other groups hold zeros: one group of three or more cannot move the median
+    expect_identical(change, c(2, 1, 0, 0)[[groups]] * made$law$limit)
+  }
+})
+
+test_that("a record outside of a view does not move it at all", {
+  set.seed(424)
+  n <- 40
+  rows <- made_up_rows(n, 2, list(intercept = TRUE, centring = TRUE), special = FALSE)
+  index <- sample(n - 1L, 15) - 1L
+  w <- stats::rnorm(3)
+  cells <- octave_cells(-80, 80, 2)
+  for (estimator in c("clipped", "covariate", ELEMENTS)) {
+    rule <- c(gradient_rule(estimator, 1, psi_bound = 5), list(index = index))
+    for (groups in c(0, 3)) {
+      if (groups > 0 && estimator %in% c("clipped", "covariate")) next
+      own <- if (groups > 0) c(rule, partition_groups(n, 3, index)) else rule
+      stats <- replaced(rows, wild_records(2), n, function(r) {
+        release_gradient(r, row_norms(r), w, own, exact = TRUE)
+      })
+      for (s in stats) expect_identical(s, stats[[1L]])
+      # a record of the view does
+      stats <- replaced(rows, wild_records(2), index[[1L]] + 1L, function(r) {
+        release_gradient(r, row_norms(r), w, own, exact = TRUE)
+      })
+      expect_gt(largest_change(stats, l1), 0)
+    }
+  }
+})
+
+test_that("counts of coordinates move by at most k out of a cell and k into another", {
+  set.seed(425)
+  for (n in c(2, 300)) for (k in c(1, 4)) {
+    rows <- made_up_rows(n, k, list(centring = TRUE, offset = TRUE))
+    law <- count_law("gaussian", n * k, 0.2, sqrt(2) * k)
+    cells <- octave_cells(-80, 80, 4)
+    for (part in list(list(loss = "squared"), list(loss = "huber", tuning = 1e-300))) {
+      rule <- c(part, list(estimator = "winsorized", bound = 1, step = 1, limit = 1))
+      for (w in list(rep(1, k), rep(1e300, k))) {
+        stats <- replaced(rows, wild_records(k), n, function(r) {
+          release_coordinates(r, row_norms(r), w, rule, cells, law, exact = TRUE)
+        })
+        expect_lte(largest_change(stats, l1), 2 * k * law$unit)
+        expect_lte(largest_change(stats, l2), 2^law$noise[[2L]] * 0.2)
+      }
+    }
+    # attained: all coordinates of a record in one cell, then in another
+    rows$center[] <- 0
+    rows$inv_scale[] <- 1
+    rows["offset"] <- list(NULL)
+    rule <- list(loss = "mean", estimator = "winsorized", bound = 1, step = 1, limit = 1)
+    stats <- replaced(rows, list(rep(1, k + 1), rep(9, k + 1)), n, function(r) {
+      release_coordinates(r, row_norms(r), numeric(k), rule, cells, law, exact = TRUE)
+    })
+    expect_equal(largest_change(stats, l2), sqrt(2) * k * law$unit)
+    expect_gt(largest_change(stats, l2) / (2^law$noise[[2L]] * 0.2), 0.99)
+  }
+})

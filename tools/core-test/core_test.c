@@ -14,6 +14,8 @@
 #include "dph_choose.h"
 #include "dph_entropy.h"
 #include "dph_flip.h"
+#include "dph_gradient.h"
+#include "dph_groups.h"
 #include "dph_noise.h"
 #include "dph_quantile.h"
 #include "dph_rank.h"
@@ -517,6 +519,152 @@ static void test_selections(void) {
   }
 }
 
+/* One product g = psi z through an element. */
+static double element_of(dph_element element, double psi, double z,
+                         const dph_element_rule *rule) {
+  static double block[DPH_BLOCK], weight[DPH_BLOCK];
+  for (size_t i = 0; i < DPH_BLOCK; i++) {
+    block[i] = z;
+    weight[i] = psi;
+  }
+  element(block, weight, rule);
+  for (size_t i = 1; i < DPH_BLOCK; i++) {
+    CHECK(block[i] == block[0]);
+  }
+  return block[0];
+}
+
+static void test_elements(void) {
+  static const double table[3] = {0.0, 0.4, 0.6};
+  static const double far[] = {1.0, 3.0, 1e9, 1e154, 1e300, DBL_MAX};
+  const double most = 2.0 * sqrt(2.0) / 3.0;
+  const dph_element_rule rule = {2.0, table, 3};
+  CHECK(element_of(dph_element_plain, -3.0, 5.0, &rule) == -15.0);
+  CHECK(element_of(dph_element_winsorize, 1.0, 2.0, &rule) == 2.0);
+  CHECK(element_of(dph_element_winsorize, -1.0, 1.5, &rule) == -1.5);
+  CHECK(element_of(dph_element_truncate, 1.0, -2.0, &rule) == -2.0);
+  CHECK(element_of(dph_element_truncate, 1.0, 2.0000001, &rule) == 0.0);
+  CHECK(fabs(element_of(dph_element_catoni, 1.0, 2.0, &rule) - 5.0 / 3.0) < 1e-15);
+  CHECK(element_of(dph_element_catoni, 0.0, 7.0, &rule) == 0.0);
+  /* t = 1 lies half way, at the middle value */
+  CHECK(fabs(element_of(dph_element_catoni_smooth, -1.0, 2.0, &rule) + 0.8) < 1e-15);
+  CHECK(fabs(element_of(dph_element_catoni_smooth, 2.0, 3.0, &rule) - 1.0) < 1e-15);
+  for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+    for (double psi = 2.0; psi < 1e301; psi *= 1e150) { /* products beyond DBL_MAX, too */
+      CHECK(element_of(dph_element_winsorize, psi, far[i], &rule) == 2.0);
+      CHECK(element_of(dph_element_winsorize, -psi, far[i], &rule) == -2.0);
+      CHECK(element_of(dph_element_truncate, psi, far[i], &rule) ==
+            (psi * far[i] > 2.0 ? 0.0 : psi * far[i]));
+      const double phi = element_of(dph_element_catoni, -psi, far[i], &rule);
+      const double smooth = element_of(dph_element_catoni_smooth, psi, far[i], &rule);
+      CHECK(phi >= -2.0 * most * (1.0 + 1e-15) && phi < 0.0);
+      CHECK(smooth <= 1.2 && smooth > 0.0);
+    }
+  }
+}
+
+/* The median moves by no more than the one sum that moves, rounding included. */
+static void test_groups(void) {
+  enum { MOST = 5 };
+  int64_t sums[MOST], out = 0, other = 0;
+  int worse = 0;
+  double plain[4] = {3.0, -1.0, 8.0, 0.5}, median = 0.0;
+  int64_t odd[6] = {-4, -3, -7, 9, 1, 2}; /* two columns of three */
+  int64_t two[2];
+  dph_group_median(odd, 3, 2, two);
+  CHECK(two[0] == -4 && two[1] == 2);
+  int64_t even[4] = {-5, 20, -4, -20};
+  dph_group_median(even, 4, 1, &out);
+  CHECK(out == -5); /* floor(-4.5) */
+  dph_group_median_plain(plain, 4, 1, &median);
+  CHECK(median == 1.75);
+  for (size_t groups = 1; groups <= MOST; groups++) {
+    for (int code = 0; code < 7 * 7 * 7 * 7 * 7; code += 11) {
+      for (int64_t move = -6; move <= 6; move++) {
+        for (int again = 0; again < 2; again++) {
+          int rest = code;
+          for (size_t g = 0; g < groups; g++) {
+            sums[g] = rest % 7 - 3 + (again && g == 0 ? move : 0);
+            rest /= 7;
+          }
+          dph_group_median(sums, groups, 1, again ? &other : &out);
+        }
+        const int64_t size = move > 0 ? move : -move;
+        worse += other - out > size || out - other > size;
+      }
+    }
+  }
+  CHECK(worse == 0);
+}
+
+/* Sums over a view, in groups, against sums written out; rows outside are not read. */
+static void test_gradient(void) {
+  enum { N = 700, SEEN = 300, P = 5, GROUPS = 3 };
+  static double x[N * P], y[N], psi[N], norm[N];
+  static int index[SEEN], group[N];
+  const double zero[P] = {0}, one[P] = {1.0, 1.0, 1.0, 1.0, 1.0};
+  const double weight[GROUPS] = {1.0, 0.5, 0.25};
+  const double inf = 2 * (double)DBL_MAX;
+  int64_t want[P][GROUPS] = {{0}}, sum[P * GROUPS], got[P];
+  dph_gradient_work work;
+  dph_error err;
+  for (int i = 0; i < N; i++) {
+    psi[i] = i % 7 - 3;
+    group[i] = i % GROUPS;
+    for (int j = 0; j < P; j++) {
+      x[i + j * N] = (i * 31 + j * 17) % 64 - 32;
+    }
+  }
+  for (int i = 0; i < SEEN; i++) {
+    index[i] = (i * 277 + 5) % N;
+  }
+  dph_rows rows = {.x = x, .n = SEEN, .p = P, .stride = N, .index = index, .y = y,
+                   .center = zero, .inv_scale = one, .y_inv_scale = 1.0, .threads = 1};
+  dph_gradient_rule rule = {.psi = psi, .bound = 40.0, .psi_bound = inf, .step = 0.125,
+                            .limit = 320.0, .groups = GROUPS, .group = group,
+                            .group_weight = weight};
+  rule.element.bound = rule.bound;
+  rule.estimator = dph_estimator_find("truncated");
+  CHECK(dph_estimator_find("mean") == NULL && rule.estimator != NULL);
+  CHECK(dph_gradient_work_make(&rows, &work, &err) == DPH_OK);
+  for (int i = 0; i < SEEN; i++) {
+    for (int j = 0; j < P; j++) {
+      const int at = index[i];
+      const double g = psi[at] * x[at + j * N];
+      want[j][group[at]] += fabs(g) <= 40.0 ? (int64_t)(g * 8.0 * weight[group[at]]) : 0;
+    }
+  }
+  for (int again = 0; again < 2; again++) {
+    CHECK(dph_gradient_statistic(&rows, norm, zero, &rule, NULL, &work, NULL, sum, got,
+                                 &err) == DPH_OK);
+    for (int j = 0; j < P; j++) {
+      int64_t own[GROUPS];
+      memcpy(own, want[j], sizeof own);
+      dph_group_median(own, GROUPS, 1, &own[0]);
+      CHECK(got[j] == own[0]);
+      fold((uint64_t)got[j]);
+    }
+    for (int i = 0; i < N; i++) { /* records outside become anything */
+      int seen = 0;
+      for (int s = 0; s < SEEN; s++) {
+        seen |= index[s] == i;
+      }
+      psi[i] = seen ? psi[i] : inf;
+      y[i] = seen ? y[i] : inf;
+      x[i] = seen ? x[i] : -inf;
+      norm[i] = seen ? norm[i] : inf;
+    }
+  }
+  const int64_t root[P * P] = {0};
+  CHECK(dph_gradient_statistic(&rows, norm, zero, &rule, root, &work, NULL, sum, got,
+                               &err) == DPH_ERR_ARGUMENT);
+  rule.estimator = dph_estimator_find("clipped");
+  CHECK(dph_gradient_sum(&rows, norm, zero, &rule, &work, NULL, sum, NULL, &err) ==
+        DPH_ERR_ARGUMENT);
+  dph_gradient_work_free(&work);
+  CHECK(dph_live() == 0);
+}
+
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "refuse") == 0) {
     dph_error err;
@@ -533,6 +681,9 @@ int main(int argc, char **argv) {
   test_scale();
   test_bucket();
   test_selections();
+  test_elements();
+  test_groups();
+  test_gradient();
   printf("%d checks, %d failed, digest %016" PRIx64 "\n", checks, failures, digest);
   return failures == 0 ? 0 : 1;
 }
