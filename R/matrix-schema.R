@@ -1,6 +1,8 @@
 # The public phase and the values of the x, y methods.
 
-schema_matrix <- function(x, y, offset = NULL, intercept = TRUE, subset = NULL) {
+# `sparse`: may x be a dgCMatrix?
+schema_matrix <- function(x, y, offset = NULL, intercept = TRUE, subset = NULL, sparse = FALSE) {
+  x <- read_matrix(x, sparse)
   intercept <- check_flag(intercept, "intercept")
   names <- matrix_names(x)
   n <- NROW(x)
@@ -42,13 +44,10 @@ schema_matrix <- function(x, y, offset = NULL, intercept = TRUE, subset = NULL) 
 # Column names of x, and whether they were given; refuses what is no matrix of
 # numbers.
 matrix_names <- function(x) {
-  if (inherits(x, "Matrix")) {
-    dp_abort("`x` is a sparse matrix, which is not supported yet; use as.matrix(x).")
-  }
   if (is.data.frame(x)) {
     for (name in names(x)) check_numeric_column(.subset2(x, name), name)
   } else if (length(dim(x)) > 2L || inherits(x, c("integer64", "factor")) ||
-    !(is.numeric(x) || is.logical(x))) {
+    !(is.numeric(x) || is.logical(x) || is_sparse(x))) {
     dp_abort("`x` must be a numeric matrix, a numeric vector or a data frame of numbers.")
   }
   p <- if (length(dim(x)) == 2L) ncol(x) else 1L
@@ -104,7 +103,7 @@ unit_columns <- function(x, p) {
   rep(is.logical(x), p)
 }
 
-# A double matrix is passed on as it is, without a copy.
+# A double matrix, or a sparse one, is passed on as it is, without a copy.
 matrix_values <- function(schema, use = NULL) {
   live <- schema$live
   list(
@@ -123,7 +122,7 @@ as_double_matrix <- function(x) {
     for (j in seq_len(ncol(x))) out[, j] <- as.double(.subset2(x, j))
     return(out)
   }
-  if (is.matrix(x) && is.double(x)) {
+  if (is_sparse(x) || is.matrix(x) && is.double(x)) {
     return(x)
   }
   if (is.matrix(x)) {

@@ -34,6 +34,7 @@ abort_missing <- function(what, instead = "na.action = na.omit (incomplete rows 
 curator_check <- function(schema, na.action = NULL) {
   action <- resolve_na_action(na.action)
   use <- subset_rows(schema)
+  if (is_sparse(schema$live$x)) check_sound(schema$live$x)
   columns <- schema$live$checked
   # anyNA() on a double matrix allocates nothing; rows are looked at only when
   # there is something missing.
@@ -52,7 +53,9 @@ curator_check <- function(schema, na.action = NULL) {
 complete_rows <- function(columns, n) {
   complete <- rep(TRUE, n)
   for (column in columns) {
-    if (length(dim(column)) == 2L) {
+    if (is_sparse(column)) {
+      complete[column$i[is.na(column$x)] + 1L] <- FALSE
+    } else if (length(dim(column)) == 2L) {
       for (j in seq_len(ncol(column))) complete <- complete & !is.na(column[, j])
     } else {
       complete <- complete & !is.na(column)

@@ -7,9 +7,7 @@ design_newdata <- function(schema, newdata) {
   if (missing(newdata) || is.null(newdata)) {
     dp_abort("`newdata` is needed: a fit under differential privacy holds no data.")
   }
-  if (inherits(newdata, "Matrix")) {
-    dp_abort("`newdata` is a sparse matrix, which is not supported yet; use as.matrix(newdata).")
-  }
+  newdata <- read_matrix(newdata, schema$kind == "matrix", "newdata")
   if (isTRUE(schema$offset_external)) {
     dp_abort(paste0(
       "the fit was made with an `offset` that is not a column of `data`, so it is not known for ",
@@ -137,6 +135,9 @@ match_levels <- function(column, name, proto) {
 
 newdata_matrix <- function(schema, newdata) {
   names <- if (schema$intercept) schema$columns[-1L] else schema$columns
+  if (is_sparse(newdata)) {
+    return(newdata_sparse(newdata, names, schema$named))
+  }
   x <- newdata_numbers(newdata, names, schema$named)
   na <- rowSums(is.na(x)) > 0
   if (schema$intercept) x <- cbind(rep(1, nrow(x)), x)
@@ -145,7 +146,44 @@ newdata_matrix <- function(schema, newdata) {
   list(x = x, offset = NULL, na = unname(na))
 }
 
+# The matrix as it is, without an intercept, and where each slope's column is (`at`).
+newdata_sparse <- function(newdata, names, named) {
+  check_sound(newdata, "newdata")
+  at <- newdata_places(colnames(newdata), ncol(newdata), names, named)
+  needed <- rep.int(seq_len(ncol(newdata)) %in% at, diff(newdata$p))
+  na <- logical(nrow(newdata))
+  na[newdata$i[needed & is.na(newdata$x)] + 1L] <- TRUE
+  list(x = newdata, offset = NULL, na = na, at = at)
+}
+
+# The linear predictor without an offset.
+design_product <- function(design, coefficients) {
+  if (!is_sparse(design$x)) {
+    return(drop(design$x %*% coefficients))
+  }
+  p <- length(design$at)
+  slopes <- utils::tail(coefficients, p)
+  b <- numeric(ncol(design$x))
+  b[design$at] <- slopes
+  sparse_product(design$x, b) + if (length(coefficients) > p) coefficients[[1L]] else 0
+}
+
 # Columns by name when the names are there, else by position.
+newdata_places <- function(found, columns, names, named) {
+  p <- length(names)
+  absent <- setdiff(names, found)
+  if (length(absent) == 0L) {
+    return(match(names, found))
+  }
+  if (named && length(absent) < p || columns != p) {
+    if (is.null(found) || !named) {
+      dp_abort(sprintf("`newdata` must have %d columns, as `x` had.", p))
+    }
+    dp_abort(paste0("`newdata` has no column ", paste0("`", absent, "`", collapse = ", "), "."))
+  }
+  seq_len(p)
+}
+
 newdata_numbers <- function(newdata, names, named) {
   p <- length(names)
   if (is.null(dim(newdata)) && is.atomic(newdata)) {
@@ -160,17 +198,7 @@ newdata_numbers <- function(newdata, names, named) {
     dp_abort("`newdata` must be a matrix, a data frame of numbers or a vector.")
   }
   found <- colnames(newdata)
-  absent <- setdiff(names, found)
-  at <- if (length(absent) == 0L) {
-    match(names, found)
-  } else if (named && length(absent) < p || ncol(newdata) != p) {
-    if (is.null(found) || !named) {
-      dp_abort(sprintf("`newdata` must have %d columns, as `x` had.", p))
-    }
-    dp_abort(paste0("`newdata` has no column ", paste0("`", absent, "`", collapse = ", "), "."))
-  } else {
-    seq_len(p)
-  }
+  at <- newdata_places(found, ncol(newdata), names, named)
   if (is.data.frame(newdata)) {
     for (j in at) check_newdata_numbers(.subset2(newdata, j), found[[j]])
     columns <- lapply(at, function(j) as.double(.subset2(newdata, j)))

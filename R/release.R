@@ -2,7 +2,9 @@
 # returns numbers in records or in the caller's grid. `exact = TRUE` (tests only)
 # returns the integer statistic instead, as columns hi and lo, with no noise.
 
-# The rows that C walks over. center and inv_scale: one entry per column of x.
+# The rows that C walks over. x: a double matrix, or compressed columns (R/sparse.R), from which
+# only gradients can be taken, coordinate by coordinate. center and inv_scale: one entry per column
+# of x.
 # which: columns to count, from 0, ncol(x) standing for the response.
 new_rows <- function(x, y = NULL, offset = NULL, use = NULL, center = rep(0, ncol(x)),
                      inv_scale = rep(1, ncol(x)), y_center = 0, y_inv_scale = 1,
@@ -30,6 +32,9 @@ release_equal_cells <- function(rows, lower, width, m, law, key = NULL, exact = 
 
 # Private, not a release: one number per row, for the functions below.
 row_norms <- function(rows, root = NULL, with_response = FALSE) {
+  if (is_sparse(rows$x)) {
+    return(.Call(C_sparse_norms, rows))
+  }
   .Call(C_row_norms, rows, root, with_response)
 }
 
@@ -64,19 +69,30 @@ release_descent <- function(rows, norm, w, plan, key = NULL, exact = FALSE) {
 # One gradient at w: integers in steps, under the plan's root if it has one; with step = 0 plain
 # sums before any root.
 release_gradient <- function(rows, norm, w, plan, key = NULL, exact = FALSE) {
+  if (is_sparse(rows$x)) {
+    return(.Call(C_sparse_gradient, rows, norm, as.double(w), plan, key, exact))
+  }
   .Call(C_gradient, rows, norm, as.double(w), plan, key, exact)
 }
 
 # Counts of the sizes of gradient coordinates at w, those of all columns together.
 release_coordinates <- function(rows, norm, w, plan, cells, law, key = NULL, exact = FALSE) {
   plan$noise <- law$noise
-  .Call(
-    C_count_coordinates, rows, norm, as.double(w), plan, as.double(cells), law$unit, key, exact
-  )
+  w <- as.double(w)
+  cells <- as.double(cells)
+  if (is_sparse(rows$x)) {
+    return(.Call(C_sparse_coordinates, rows, norm, w, plan, cells, law$unit, key, exact))
+  }
+  .Call(C_count_coordinates, rows, norm, w, plan, cells, law$unit, key, exact)
 }
 
 # Private, not a release: the linear predictor of every row.
-row_margins <- function(rows, norm, w) .Call(C_margins, rows, norm, as.double(w))
+row_margins <- function(rows, norm, w) {
+  if (is_sparse(rows$x)) {
+    return(.Call(C_sparse_margins, rows, norm, as.double(w)))
+  }
+  .Call(C_margins, rows, norm, as.double(w))
+}
 
 # Not a release: a random order of the rows, which looks at no data.
 random_order <- function(n, key = NULL) .Call(C_permutation, as.double(n), key)

@@ -37,6 +37,11 @@ static const R_CallMethodDef entries[] = {
     ENTRY(release_vector, 5),
     ENTRY(row_norms, 3),
     ENTRY(select_top, 7),
+    ENTRY(sparse_coordinates, 8),
+    ENTRY(sparse_gradient, 6),
+    ENTRY(sparse_margins, 3),
+    ENTRY(sparse_norms, 1),
+    ENTRY(sparse_sound, 1),
     ENTRY(threads_max, 0),
     {NULL, NULL, 0},
 };

@@ -93,9 +93,34 @@ dph_octaves r_octaves(SEXP cells) {
   return out;
 }
 
+void r_rows_rest(SEXP list, dph_rows *rows) {
+  SEXP use = r_element(list, "use");
+  rows->stride = rows->n;
+  rows->y = r_doubles(r_element(list, "y"), rows->n, 1, "y");
+  rows->offset = r_doubles(r_element(list, "offset"), rows->n, 1, "offset");
+  rows->center = r_doubles(r_element(list, "center"), rows->p, 0, "center");
+  rows->inv_scale = r_doubles(r_element(list, "inv_scale"), rows->p, 0, "inv_scale");
+  rows->y_center = r_number(r_element(list, "y_center"), "y_center");
+  rows->y_inv_scale = r_number(r_element(list, "y_inv_scale"), "y_inv_scale");
+  rows->intercept = r_integer(r_element(list, "intercept"), "intercept");
+  SEXP threads = r_element(list, "threads"); /* NULL where it is not named */
+  rows->threads = threads == R_NilValue ? 1 : r_integer(threads, "threads");
+  SEXP in_margin = r_element(list, "margin_offset"); /* the same */
+  rows->offset_in_margin = in_margin != R_NilValue && r_integer(in_margin, "margin_offset");
+  if (use != R_NilValue) {
+    if (TYPEOF(use) != LGLSXP || (size_t)XLENGTH(use) != rows->n) {
+      r_fail_named("use", "logical, one entry a row");
+    }
+    rows->use = LOGICAL_RO(use);
+  }
+  if (rows->n == 0 || rows->p + (size_t)(rows->intercept != 0) == 0) {
+    r_fail_named("x", "a matrix with rows and columns");
+  }
+}
+
 dph_rows r_rows(SEXP list) {
   dph_rows rows;
-  SEXP x = r_element(list, "x"), use = r_element(list, "use");
+  SEXP x = r_element(list, "x");
   SEXP dim = PROTECT(Rf_getAttrib(x, R_DimSymbol));
   memset(&rows, 0, sizeof rows);
   if (TYPEOF(x) != REALSXP || TYPEOF(dim) != INTSXP || XLENGTH(dim) != 2) {
@@ -103,29 +128,9 @@ dph_rows r_rows(SEXP list) {
   }
   rows.n = (size_t)INTEGER_RO(dim)[0];
   rows.p = (size_t)INTEGER_RO(dim)[1];
-  rows.stride = rows.n;
   UNPROTECT(1);
   rows.x = REAL_RO(x);
-  rows.y = r_doubles(r_element(list, "y"), rows.n, 1, "y");
-  rows.offset = r_doubles(r_element(list, "offset"), rows.n, 1, "offset");
-  rows.center = r_doubles(r_element(list, "center"), rows.p, 0, "center");
-  rows.inv_scale = r_doubles(r_element(list, "inv_scale"), rows.p, 0, "inv_scale");
-  rows.y_center = r_number(r_element(list, "y_center"), "y_center");
-  rows.y_inv_scale = r_number(r_element(list, "y_inv_scale"), "y_inv_scale");
-  rows.intercept = r_integer(r_element(list, "intercept"), "intercept");
-  SEXP threads = r_element(list, "threads"); /* NULL where it is not named */
-  rows.threads = threads == R_NilValue ? 1 : r_integer(threads, "threads");
-  SEXP in_margin = r_element(list, "margin_offset"); /* the same */
-  rows.offset_in_margin = in_margin != R_NilValue && r_integer(in_margin, "margin_offset");
-  if (use != R_NilValue) {
-    if (TYPEOF(use) != LGLSXP || (size_t)XLENGTH(use) != rows.n) {
-      r_fail_named("use", "logical, one entry a row");
-    }
-    rows.use = LOGICAL_RO(use);
-  }
-  if (rows.n == 0 || rows.p + (size_t)(rows.intercept != 0) == 0) {
-    r_fail_named("x", "a matrix with rows and columns");
-  }
+  r_rows_rest(list, &rows);
   return rows;
 }
 

@@ -37,6 +37,9 @@ dph_octaves r_octaves(SEXP cells);
  * protected. */
 dph_rows r_rows(SEXP rows);
 
+/* All of them but x, for *rows with n and p. */
+void r_rows_rest(SEXP list, dph_rows *rows);
+
 /* Whole numbers as doubles times unit, or, for exact = TRUE, a matrix with columns
  * hi and lo: hi * 2^32 + lo, unit ignored. */
 SEXP r_int64(const int64_t *v, size_t m, double unit, int exact);

@@ -1,4 +1,4 @@
-/* Entries of r_release.c, r_pgd.c and r_gradient.c, for the registration table. */
+/* Entries of r_release.c, r_pgd.c, r_gradient.c and r_sparse.c, for the registration table. */
 #ifndef R_RELEASE_H_INCLUDED
 #define R_RELEASE_H_INCLUDED
 
@@ -23,6 +23,12 @@ SEXP r_count_coordinates(SEXP rows, SEXP norm, SEXP w, SEXP plan, SEXP cells, SE
                          SEXP key, SEXP exact);
 SEXP r_permutation(SEXP n, SEXP key);
 SEXP r_loss(SEXP name, SEXP what, SEXP eta, SEXP y, SEXP tuning);
+SEXP r_sparse_sound(SEXP x);
+SEXP r_sparse_norms(SEXP rows);
+SEXP r_sparse_margins(SEXP rows, SEXP norm, SEXP w);
+SEXP r_sparse_gradient(SEXP rows, SEXP norm, SEXP w, SEXP plan, SEXP key, SEXP exact);
+SEXP r_sparse_coordinates(SEXP rows, SEXP norm, SEXP w, SEXP plan, SEXP cells, SEXP unit,
+                          SEXP key, SEXP exact);
 SEXP r_float_check(void);
 
 #endif

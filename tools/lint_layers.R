@@ -14,7 +14,8 @@ levels <- list(
     "dph_bucket", "dph_element", "dph_groups"),
   "3" = c(
     "dph_choose", "dph_quantile", "dph_mean", "dph_constraint", "dph_mechanism",
-    "dph_gradient", "dph_work", "dph_cells", "dph_moments", "dph_sums", "dph_rank", "dph_flip"
+    "dph_gradient", "dph_work", "dph_cells", "dph_moments", "dph_sums", "dph_rank", "dph_flip",
+    "dph_sparse"
   )
 )
 solver_level <- 4L
