@@ -157,10 +157,12 @@ lm_spec <- function(epsilon, delta, loss, gradient, constraint, penalty, budget,
                     front = "dp_lm", moment = NULL) {
   control <- check_control(control, if (front != "dp_sco") front, full = NULL)
   epsilon <- check_epsilon(epsilon)
-  delta <- if (epsilon == Inf && missing(delta)) 0 else check_delta(delta, epsilon < Inf)
+  constraint <- as_constraint(constraint)
+  gaussian <- epsilon < Inf && !is_vertex_set(constraint)
+  delta <- if (epsilon == Inf && missing(delta)) 0 else check_delta(delta, gaussian)
   list(
     epsilon = epsilon, delta = delta, loss = loss, gradient = as_gradient(gradient),
-    constraint = as_constraint(constraint), penalty = as_penalty(penalty), moment = moment,
+    constraint = constraint, penalty = as_penalty(penalty), moment = moment,
     budget = budget, control = control, front = sub("^dp_", "", front)
   )
 }
@@ -219,8 +221,14 @@ run_regression <- function(schema, spec, plan, events, known, na.action, fitter,
     schema = strip_schema(schema), center = stats::setNames(fit$center, names),
     scale = stats::setNames(fit$scale, names), found = stats::setNames(fit$found, names),
     bound = fit$bound, sd = fit$sd, loss = spec$loss$name, gradient = spec$gradient$name,
-    constraint = spec$constraint, penalty = spec$penalty, ...
+    constraint = public_constraint(spec$constraint), penalty = spec$penalty, path = fit$path, ...
   )
+}
+
+# Without the vertices, which may be many.
+public_constraint <- function(constraint) {
+  constraint$vertices <- NULL
+  constraint
 }
 
 # The noiseless mode is the same solver with full steps.
@@ -238,7 +246,8 @@ finish_plan <- function(plan, eta = 1, steps = 24) {
 warn_not_found <- function(found, names, outcome = NULL) {
   if (!all(found)) {
     if (is.null(outcome)) {
-      outcome <- if (found[[length(found)]]) "these slopes are 0." else "all slopes are 0."
+      outcome <- if (found[[length(found)]]) "these slopes are 0." else
+        "no slope could be fitted."
     }
     dp_warn(paste0(
       "no scale could be told from noise for ", listed(names[!found]),

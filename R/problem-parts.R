@@ -37,7 +37,10 @@
 #' fit improves.
 #'
 #' *Constraints* on the slopes, in the caller's units: `no_constraint()`; `l2_ball(r)`, the
-#' Euclidean ball of radius `r` about zero. The intercept is free.
+#' Euclidean ball of radius `r` about zero; `l1_ball(r)`, all slopes with sum of absolute values at
+#' most `r`; `unit_simplex()`, slopes from 0 on that add to 1; `polytope(vertices)`, the averages of
+#' the rows of a matrix (also a sparse one of package Matrix). The last three go with the
+#' Frank-Wolfe solver of [dp_sco()]. The intercept is free.
 #'
 #' *Penalties*: `ridge(lambda)` adds lambda/2 times the sum of squares of the slopes, in the
 #' caller's units, to the mean loss. It needs no data, so that it costs nothing.
@@ -51,6 +54,7 @@
 #'   [dp_control()].
 #' @param beta Positive number, or `Inf`.
 #' @param r Positive number.
+#' @param vertices Numeric matrix of finite numbers, one row per vertex, one column per slope.
 #' @param lambda Number from 0 on.
 #' @return A list of class `dp_loss`, `dp_gradient`, `dp_constraint` or `dp_penalty`.
 #' @section Privacy:
@@ -181,9 +185,25 @@ ridge <- function(lambda) {
   new_part("dp_penalty", "ridge", lambda = check_number(lambda, "lambda", 0, 1e100))
 }
 
+#' @rdname problem_parts
+#' @export
+l1_ball <- function(r) {
+  new_part("dp_constraint", "l1_ball", radius = check_number(r, "r", 0, 1e100, open = TRUE))
+}
+
+#' @rdname problem_parts
+#' @export
+unit_simplex <- function() new_part("dp_constraint", "unit_simplex", radius = 1)
+
+#' @rdname problem_parts
+#' @export
+polytope <- function(vertices) {
+  new_part("dp_constraint", "polytope", vertices = check_vertices(vertices))
+}
+
 #' @export
 print.dp_part <- function(x, ...) {
-  numbers <- Filter(is.numeric, unclass(x))
+  numbers <- Filter(function(v) is.numeric(v) && length(v) == 1L, unclass(x))
   detail <- if (length(numbers) > 0L) {
     paste0(" (", paste(names(numbers), "=", vapply(numbers, format, ""), collapse = ", "), ")")
   }
@@ -233,8 +253,9 @@ as_gradient <- function(gradient) {
 
 as_constraint <- function(constraint) {
   as_part(
-    constraint, "dp_constraint", "constraint", list(none = no_constraint),
-    "no_constraint() or l2_ball(r)"
+    constraint, "dp_constraint", "constraint",
+    list(none = no_constraint, unit_simplex = unit_simplex),
+    "no_constraint(), l2_ball(r), l1_ball(r), unit_simplex() or polytope(vertices)"
   )
 }
 

@@ -40,7 +40,8 @@
 #'
 #' @param x,formula,data,y,subset,offset,na.action,intercept,budget,control As in [dp_lm()]; with
 #'   `loss_logistic()` the response is coded as in [dp_glm()], with `loss_mean()` there is no `y`
-#'   (matrix or data frame only).
+#'   (matrix or data frame only). With `l1_ball()`, `unit_simplex()` or `polytope()` x may also be a
+#'   `dgCMatrix` of package Matrix, which is never made dense; centres of its columns are 0.
 #' @param epsilon Positive number. `Inf` is the same descent, accelerated, without noise (not
 #'   private).
 #' @param delta Number above 0, well below 1/n.
@@ -92,7 +93,7 @@ dp_sco <- function(x, ...) {
 #' @export
 dp_sco.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, offset = NULL,
                            na.action = NULL, loss = loss_squared(), constraint = no_constraint(),
-                           gradient = grad_clipped(), solver = "pgd", penalty = NULL,
+                           gradient = NULL, solver = NULL, penalty = NULL,
                            moment = NULL, scale = NULL, budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- sco_spec(epsilon, delta, loss, gradient, constraint, solver, penalty, moment, budget,
@@ -115,8 +116,8 @@ dp_sco.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, of
 #' @export
 dp_sco.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset = NULL,
                            subset = NULL, na.action = NULL, loss = loss_squared(),
-                           constraint = no_constraint(), gradient = grad_clipped(),
-                           solver = "pgd", penalty = NULL, moment = NULL, scale = NULL,
+                           constraint = no_constraint(), gradient = NULL, solver = NULL,
+                           penalty = NULL, moment = NULL, scale = NULL,
                            budget = NULL, control = dp_control()) {
   if (is.character(x)) {
     dp_abort("`x` is text: write a formula without quotes, dp_sco(y ~ x1, data = ...).")
@@ -139,7 +140,8 @@ dp_sco.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset =
     classes <- response_classes(kind, levels(y))
     y <- code_factor(y)
   }
-  schema <- schema_matrix(x, y, offset, intercept, subset)
+  schema <- schema_matrix(x, y, offset, intercept, subset,
+                          sparse = is_vertex_set(spec$constraint))
   start_sco(schema, spec, scale, na.action, classes)
 }
 
@@ -155,9 +157,14 @@ dp_sco.data.frame <- function(x, y, epsilon, delta, ...) {
 # Public checks of everything but the data.
 sco_spec <- function(epsilon, delta, loss, gradient, constraint, solver, penalty, moment, budget,
                      control) {
-  if (!identical(solver, "pgd")) dp_abort("`solver` must be \"pgd\".")
   loss <- as_loss(loss, names(LOSSES))
-  gradient <- as_gradient(gradient)
+  constraint <- as_constraint(constraint)
+  own <- if (is_vertex_set(constraint)) "frank_wolfe" else "pgd"
+  solver <- check_choice(solver %||% own, "solver", c("pgd", "frank_wolfe"))
+  if (solver != own) {
+    dp_abort(sprintf("this constraint goes with `solver` = \"%s\": leave `solver` out.", own))
+  }
+  gradient <- as_gradient(gradient %||% if (own == "pgd") grad_clipped() else grad_winsorized())
   if (!is.null(moment)) moment <- check_moment(moment, moment_order(gradient))
   lm_spec(epsilon, delta, loss, gradient, constraint, penalty, budget, control, "dp_sco", moment)
 }
@@ -195,6 +202,9 @@ check_parts <- function(spec) {
 # Everything but the standard path: schema -> plan -> curator's checks -> charge -> values -> fit.
 run_sco <- function(schema, spec, scale, na.action, classes = NULL) {
   check_parts(spec)
+  if (is_vertex_set(spec$constraint)) {
+    return(run_fw(schema, spec, scale, na.action, classes))
+  }
   paper <- spec$control$calibration == "paper"
   known <- known_scales(scale, schema)
   if (margin_loss(spec$loss) || spec$loss$name == "mean") known <- plain_response(known)

@@ -1,0 +1,93 @@
+# Not private: pairwise Frank-Wolfe with exact line search, to the minimum.
+
+fw_plain <- function(state, plan, tuning) {
+  b <- vertex_start(state$set)
+  level <- fw_level_found(state, plan, tuning, b, NULL)
+  rule <- fw_rule(state, level, plan, tuning)
+  active <- list()
+  w0 <- 0
+  if (state$set$kind == "l1_ball") {
+    active <- list(list(index = 1L, weight = 0.5), list(index = state$p + 1L, weight = 0.5))
+    b <- numeric(state$p)
+  } else {
+    first <- 1L
+    active <- list(list(index = first, weight = 1))
+    b <- vertex(state$set, first)
+  }
+  gradient <- function(b, w0) fw_sums(state, b, w0, rule) / state$n
+  curvature <- sco_curvature(state$loss, tuning, state$response)
+  path <- integer()
+  gap0 <- NULL
+  for (t in seq_len(plan$most)) {
+    w0 <- plain_intercept(state, gradient, b, w0, curvature)
+    g <- gradient(b, w0)
+    slopes <- if (state$intercept) g[-1L] else g
+    scores <- vertex_scores(state$set, slopes)
+    indices <- vapply(active, `[[`, 0, "index")
+    best <- which.max(scores)
+    worst <- which.min(scores[indices])
+    gap <- scores[[best]] - scores[[indices[[worst]]]]
+    gap0 <- gap0 %||% gap
+    if (!(gap > 1e-12 * max(gap0, 1e-300))) break
+    direction <- vertex(state$set, best) - vertex(state$set, indices[[worst]])
+    most <- active[[worst]]$weight
+    step <- line_search(function(s) {
+      sum((if (state$intercept) gradient(b + s * direction, w0)[-1L] else
+        gradient(b + s * direction, w0)) * direction * state$scale)
+    }, most)
+    b <- b + step * direction
+    active <- shift_weight(active, worst, best, step)
+    path <- c(path, best)
+  }
+  list(b = b, intercept = w0, bound = level, path = unique(path))
+}
+
+plain_intercept <- function(state, gradient, b, w0, curvature) {
+  if (!state$intercept) {
+    return(w0)
+  }
+  for (i in 1:50) {
+    g <- gradient(b, w0)[[1L]]
+    w0 <- w0 - g / curvature
+    if (abs(g) <= 1e-13) break
+  }
+  w0
+}
+
+# A root of a rising function on [0, most], or its end.
+line_search <- function(slope, most) {
+  if (slope(most) <= 0) {
+    return(most)
+  }
+  low <- 0
+  high <- most
+  at_low <- slope(0)
+  at_high <- slope(most)
+  for (i in 1:60) {
+    middle <- low - at_low * (high - low) / (at_high - at_low)
+    if (i %% 3 == 0 || !is.finite(middle) || middle <= low || middle >= high) {
+      middle <- (low + high) / 2
+    }
+    at <- slope(middle)
+    if (at > 0) {
+      high <- middle
+      at_high <- at
+    } else {
+      low <- middle
+      at_low <- at
+    }
+    if (high - low <= 1e-14 * most || at == 0) break
+  }
+  if (at == 0) middle else if (abs(at_low) < abs(at_high)) low else high
+}
+
+shift_weight <- function(active, from, to, step) {
+  active[[from]]$weight <- active[[from]]$weight - step
+  there <- match(to, vapply(active, `[[`, 0, "index"))
+  if (is.na(there)) {
+    active <- c(active, list(list(index = to, weight = step)))
+  } else {
+    active[[there]]$weight <- active[[there]]$weight + step
+  }
+  Filter(function(a) a$weight > 1e-15, active)
+}

@@ -1,0 +1,116 @@
+# The plan of a private Frank-Wolfe fit: from n, the number of slopes, the parts and the budget
+# alone. It reads no data.
+#
+# Parts of the budget (of epsilon where delta = 0, else of rho, stretched to what the accountant
+# proves for the whole list):
+#   center     the response's median, by the exponential mechanism
+#   scale      octaves of the response about it
+#   level      octaves of the sizes of all gradient coordinates at the start, in one set of cells
+#   choice     the rounds: one vertex each, by the exponential mechanism (permute-and-flip where
+#              delta = 0) on exact integer scores
+#   intercept  the rounds: its coordinate of the gradient
+
+FW_SHARES <- c(center = 0.02, scale = 0.03, level = 0.04, choice = 1, intercept = 0.06)
+
+# Rounds: the gap left by the curvature falls with their number, the noise of a choice rises with
+# it (with its root where rounds compose by rho).
+fw_rounds <- function(n, cost, pure) {
+  if (pure) min(max(round(0.6 * (n * cost)^(1 / 3)), 3), 60) else
+    min(max(round(1.45 * (n * cost)^(1 / 3)), 5), 100)
+}
+
+plan_fw <- function(n, p, spec, known, intercept) {
+  if (!is.finite(spec$epsilon) && is.null(spec$budget)) {
+    return(list(private = FALSE, kind = "none", events = list(), sensible = TRUE, n_sensible = n,
+                estimator = estimator_name(spec$gradient), source = "given",
+                level = spec$gradient$bound, most = spec$control$iterations %||% 20000))
+  }
+  pure <- spec$delta == 0
+  total <- ledger_allowance(spec$budget, spec$epsilon, spec$delta, if (pure) "pure" else "mixed")
+  cost <- if (pure) total$epsilon else sqrt(2 * total$rho)
+  rounds <- spec$control$iterations %||% fw_rounds(n, cost, pure)
+  share <- fw_shares(spec, known, intercept)
+  plan <- fw_costs(share, cost, rounds, pure, n, p, intercept, spec)
+  if (!pure && is.null(spec$budget)) plan <- stretch_fw(plan, spec)
+  plan$level <- fw_level(spec, plan, n, p)
+  check_fw_laws(plan, n, p, spec)
+  plan
+}
+
+# What is public, or not there, has no share.
+fw_shares <- function(spec, known, intercept) {
+  response <- length(known$center)
+  share <- FW_SHARES
+  if (!is.na(known$center[[response]])) share[["center"]] <- 0
+  if (!is.na(known$scale[[response]])) share[["scale"]] <- 0
+  if (level_source(spec$gradient, spec$moment) != "private") share[["level"]] <- 0
+  if (!intercept) share[["intercept"]] <- 0
+  share / sum(share)
+}
+
+# Costs of single releases: epsilon0 of choices, epsilon0 or mu of counts and of the intercept.
+fw_costs <- function(share, cost, rounds, pure, n, p, intercept, spec) {
+  each <- if (pure) cost * share / c(1, 1, 1, rounds, rounds) else
+    cost * sqrt(share) * c(2, 1, 1, 2 / sqrt(rounds), 1 / sqrt(rounds))
+  fw_with_costs(list(
+    private = TRUE, pure = pure, kind = if (pure) "laplace" else "gaussian", rounds = rounds,
+    n = n, p = p, k = p + intercept, intercept = intercept,
+    source = level_source(spec$gradient, spec$moment), sub = 1,
+    estimator = estimator_name(spec$gradient), sensible = TRUE, n_sensible = n
+  ), each)
+}
+
+# cost of a round's choice: rho = epsilon0^2 / 8 = mu^2 / 2 gives epsilon0 = 2 mu
+fw_with_costs <- function(plan, cost) {
+  plan$cost <- cost
+  plan$events <- fw_events(plan)
+  plan
+}
+
+stretch_fw <- function(plan, spec) {
+  longer <- function(by) fw_with_costs(plan, plan$cost * by)
+  longer(largest_cost(1, spec$delta, function(by) {
+    total_delta(compose_events(longer(by)$events, ordered = TRUE), spec$epsilon)
+  }))
+}
+
+fw_events <- function(plan, choice = "choice of a vertex, scores in tau |v|_1/n") {
+  pure <- plan$pure
+  choose <- if (pure) pure_event else exponential_event
+  noisy <- if (pure) laplace_event else gaussian_event
+  norm <- if (pure) 2 else sqrt(2)
+  cost <- plan$cost
+  event <- function(part, make) if (cost[[part]] > 0) make(cost[[part]])
+  Filter(Negate(is.null), list(
+    event("center", function(e) exponential_event(e, 1, 1, 2 / e, "median of the response")),
+    event("scale", function(e) noisy(e, 1, norm, norm / e, "sizes of the response, counts")),
+    event("level", function(e) noisy(e, 1, norm, norm / e, "gradient sizes, counts")),
+    event("intercept", function(e) {
+      noisy(e, plan$rounds, 2, 2 / e, "gradient of the intercept in tau/n")
+    }),
+    event("choice", function(e) {
+      choose(e, plan$rounds, 2, 4 / e, choice)
+    })
+  ))
+}
+
+# A public level, or NULL: noise of a choice among 2 p vertices stands for noise of a sum.
+fw_level <- function(spec, plan, n, p) {
+  if (plan$source != "moment") {
+    return(spec$gradient$bound)
+  }
+  noise <- 4 * log(2 * p) / plan$cost[["choice"]] / sqrt(plan$rounds)
+  moment_level(spec$gradient, spec$moment, n, p, noise, spec$control$xi)
+}
+
+# Sums stay below 2^53 in size when multiplied by a vertex of this norm.
+fw_law <- function(plan, n, norm, reach) {
+  limit <- min(floor(2^52 / (n * norm)), 2^40)
+  if (limit < 16) dp_abort("`x` has too many rows for these vertices: the scores do not fit.")
+  list(limit = limit, step = reach / limit, noise = c(0, 0))
+}
+
+check_fw_laws <- function(plan, n, p, spec) {
+  score_law(plan$cost[["choice"]], 2)
+  if (plan$cost[["level"]] > 0) count_law(plan$kind, n * plan$k, plan$cost[["level"]], plan$k)
+}

@@ -1,0 +1,41 @@
+# The Frank-Wolfe path of dp_sco() and dp_lasso().
+
+# Parts that do not go together.
+check_fw_parts <- function(spec) {
+  if (spec$penalty$lambda > 0) {
+    dp_abort("`penalty` does not go with this constraint: leave it out, or use l2_ball(r).")
+  }
+  if (spec$loss$name == "mean") {
+    dp_abort("`loss_mean()` does not go with this constraint: use l2_ball(r) or none.")
+  }
+  if (!spec$gradient$name %in% c("winsorized", "truncated", "catoni", "shrunken")) {
+    dp_abort(paste(
+      "`gradient` must be made by grad_winsorized(), grad_truncated(), grad_catoni() or",
+      "grad_shrunken() with this constraint."
+    ))
+  }
+}
+
+# Schema -> plan -> curator's checks -> charge -> values -> fit.
+run_fw <- function(schema, spec, scale, na.action, classes = NULL) {
+  check_fw_parts(spec)
+  known <- known_scales(scale, schema)
+  check_sparse_centres(known, schema)
+  if (margin_loss(spec$loss)) known <- plain_response(known)
+  p <- length(schema$columns) - schema$intercept
+  if (p < 1L) dp_abort("there is no slope to constrain.")
+  vertex_set(spec$constraint, p) # refuses vertices of another length
+  paper <- spec$control$calibration == "paper"
+  if (paper || !is.null(spec$moment)) known <- caller_scales(known)
+  plan <- if (paper) plan_fw_paper(schema$n, p, spec, schema$intercept) else
+    plan_fw(schema$n, p, spec, known, schema$intercept)
+  fit <- run_regression(
+    schema, spec, plan, plan$events, known, na.action,
+    function(problem, schema, plan, known, constraint, control) {
+      fit_fw(problem, schema, plan, known, spec, control)
+    },
+    solver = "frank_wolfe"
+  )
+  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
+  fit
+}

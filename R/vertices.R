@@ -1,0 +1,80 @@
+# The vertices that a Frank-Wolfe step chooses from, as scores of exact integer sums.
+#
+# With G the k exact integer sums of gradient coordinates (each moves by at most 2 limit) and W
+# whole numbers, the score of vertex v is -sum_j W_vj G_j. All products and sums are whole numbers
+# below 2^53 in size, so that they are exact in doubles in any order, and a score moves by at most
+# 2 limit times the largest sum_j |W_vj|. l1 ball and simplex never form their vertices.
+
+check_vertices <- function(vertices) {
+  sparse <- inherits(vertices, "dgCMatrix")
+  numbers <- if (sparse) vertices@x else vertices
+  if (!sparse && (!is.matrix(vertices) || !is.numeric(vertices)) || length(dim(vertices)) != 2L ||
+    nrow(vertices) < 1L || ncol(vertices) < 1L || !all(is.finite(numbers))) {
+    dp_abort(paste(
+      "`vertices` must be a numeric matrix of finite numbers, one row per vertex and one column",
+      "per slope."
+    ))
+  }
+  if (!sparse) storage.mode(vertices) <- "double"
+  unname(vertices)
+}
+
+is_vertex_set <- function(constraint) {
+  constraint$name %in% c("l1_ball", "unit_simplex", "polytope")
+}
+
+# Bits of the whole numbers W: vertices are rounded to 2^-VERTEX_BITS of the largest entry.
+VERTEX_BITS <- 16
+
+# `scale`: units of the columns, the caller's per standardised one. `norm`: the largest
+# sum_j |W_vj|; `unit`: what a step of W is in the caller's units.
+vertex_set <- function(constraint, p, scale = rep(1, p)) {
+  if (constraint$name == "polytope") {
+    v <- constraint$vertices
+    if (ncol(v) != p) {
+      dp_abort(sprintf("`vertices` must have one column per slope: %d, not %d.", p, ncol(v)))
+    }
+    scaled <- scale_columns(v, scale)
+    most <- max(abs(scaled))
+    if (!(most > 0)) dp_abort("all `vertices` are zero.")
+    w <- round(scaled * (2^VERTEX_BITS / most))
+    sums <- if (inherits(w, "Matrix")) Matrix::rowSums(abs(w)) else rowSums(abs(w))
+    return(list(kind = "polytope", w = w, norm = max(sums), vertices = v, p = p))
+  }
+  w <- if (all(scale == scale[[1L]])) rep(1, p) else round(scale / max(scale) * 2^VERTEX_BITS)
+  list(kind = constraint$name, w = w, norm = max(w), radius = constraint$radius, p = p)
+}
+
+scale_columns <- function(v, scale) {
+  if (inherits(v, "dgCMatrix")) {
+    v@x <- v@x * rep(scale, diff(v@p))
+    return(v)
+  }
+  v * rep(scale, each = nrow(v))
+}
+
+# Scores of all vertices: of the l1 ball first +r e_j, then -r e_j.
+vertex_scores <- function(set, sums) {
+  switch(set$kind,
+    l1_ball = c(-set$w * sums, set$w * sums), unit_simplex = -set$w * sums,
+    polytope = -as.vector(set$w %*% sums)
+  )
+}
+
+# A vertex as a vector of slopes, in the caller's units.
+vertex <- function(set, index) {
+  if (set$kind == "polytope") {
+    return(as.vector(set$vertices[index, ]))
+  }
+  out <- numeric(set$p)
+  j <- (index - 1L) %% set$p + 1L
+  out[[j]] <- if (set$kind == "l1_ball" && index > set$p) -set$radius else set$radius
+  out
+}
+
+# An inner point to start from that favours no vertex.
+vertex_start <- function(set) {
+  switch(set$kind, l1_ball = numeric(set$p), unit_simplex = rep(1 / set$p, set$p),
+         polytope = if (inherits(set$vertices, "Matrix")) Matrix::colMeans(set$vertices) else
+           colMeans(set$vertices))
+}
