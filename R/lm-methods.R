@@ -2,9 +2,9 @@
 #'
 #' @param object,x A fit by [dp_lm()].
 #' @param newdata A data frame (for a fit by formula), or a matrix, data frame or
-#'   vector (one column) of the columns of x. It is the caller's own: levels are
-#'   matched to those of the fit, a level that the fit does not know is an error, a row with
-#'   missing values gets NA in its place.
+#'   vector (one column) of the columns of x, or a `dgCMatrix` of them. It is the caller's own:
+#'   levels are matched to those of the fit, a level that the fit does not know is an error, a row
+#'   with missing values gets NA in its place.
 #' @param type `"response"` or `"link"`: the same for a linear model.
 #' @param digits Significant digits to print.
 #' @param ... Not used.
@@ -39,7 +39,7 @@ linear_predictor <- function(object, newdata) {
     dp_abort("`newdata` is needed: a private fit holds no data to predict for.")
   }
   design <- design_newdata(object$schema, newdata)
-  out <- drop(design$x %*% object$coefficients)
+  out <- design_product(design, object$coefficients)
   if (!is.null(design$offset)) out <- out + design$offset
   out[design$na] <- NA_real_
   stats::setNames(out, rownames(design$x))
@@ -57,6 +57,9 @@ print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 }
 
 regression_title <- function(x) {
+  if (identical(x$front, "lasso")) {
+    return("Private LASSO")
+  }
   switch(x$loss,
     logistic = "Private logistic regression", squared = "Private linear regression",
     mean = "Private mean, by gradient descent",
@@ -79,7 +82,7 @@ summary.dp_lm <- function(object, ...) {
         Estimate = object$coefficients, Scale = scale,
         `Per scale` = object$coefficients * scale / object$scale[[p + 1L]]
       ),
-      loss = object$loss, gradient = object$gradient, output = object$output,
+      front = object$front, loss = object$loss, gradient = object$gradient, output = object$output,
       response_scale = object$scale[[p + 1L]], bound = object$bound,
       sd = object$sd
     ),

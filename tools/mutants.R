@@ -231,6 +231,37 @@ mutants <- list(
     "v[i] = c->use[from + i] != 0 ? v[i] : NAN;", "v[i] = c->use[from + i] != 2 ? v[i] : NAN;",
     "rows that subset excludes are counted", "cells"
   ),
+  # ---- compressed columns -----------------------------------------------------------
+  mutant(
+    "sparse-twice", "src/dph_sparse.c", "falls |= s->i[e] <= last;", "falls |= s->i[e] < last;",
+    "a record may stand in a column more than once", "sparse"
+  ),
+  mutant(
+    "sparse-twice-clamped", "src/dph_sparse.c", "bad |= s->i[e] <= last;",
+    "bad |= s->i[e] < last;", "the same where entries are clamped and added at once", "sparse"
+  ),
+  mutant(
+    "sparse-past-the-end", "src/dph_sparse.c",
+    "return !bad && (last < 0 || (unsigned)last < rows);", "return !bad;",
+    "a row that is not there is taken for the first", "sparse"
+  ),
+  mutant(
+    "sparse-clamp-doubled", "src/dph_sparse.c", "v = v < limit ? v : limit;",
+    "v = v < 2.0 * limit ? v : 2.0 * limit;", "a contribution of twice the limit", "sparse"
+  ),
+  mutant(
+    "sparse-nan-through-the-clamp", "src/dph_sparse.c", "v = v == v ? v : 0.0;\n", "",
+    "a record that is left out adds the limit", "sparse"
+  ),
+  mutant(
+    "sparse-infinite-row-kept", "src/dph_sparse.c",
+    "(unsigned char)(t->valid[r] && norm[r] < INFINITY);", "(unsigned char)t->valid[r];",
+    "a record that is not finite, or not in use, is not left out", "sparse"
+  ),
+  mutant(
+    "sparse-zeros-forgotten", "src/dph_sparse.c", "(int64_t)(valid * s->rows.p - there);", "0;",
+    "zeros are not counted, so that the level is that of the entries alone", "sparse"
+  ),
   # ---- noise ----------------------------------------------------------------------------
   mutant(
     "noise-sigma-halved", "src/dph_fixed.c",

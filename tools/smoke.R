@@ -48,6 +48,12 @@ entries <- local({
   choice <- score_law(1, 1)
   cells <- c(-4, 4, 2, 1)
   none <- c(0, 0)
+  sparse <- rows
+  sparse$x <- list(x = c(1, NA, -2), i = c(0L, 1L, 11L), p = c(0L, 2L, 2L, 3L), dim = c(12L, 3L))
+  w <- rep(0.1, 4)
+  element <- list(
+    loss = "squared", estimator = "winsorized", bound = 1, step = 2^-9, limit = 2^9, noise = c(1, 9)
+  )
   list(
     bernoulli_exp = list(3, 2, 5, key),
     chacha_block = list(key, 70),
@@ -116,6 +122,17 @@ entries <- local({
     quantile_release = list(x, c(0.2, 0.5), 1, -10, 10, key),
     quantile_scores = list(x, 0.5, 1, -10, 10, c(-1, 0, 1)),
     row_norms = list(rows, root, TRUE),
+    sparse_coordinates = list(sparse, norm, w, element, cells, 1, key, FALSE),
+    sparse_gradient = list(sparse, norm, w, element, key, FALSE),
+    "sparse_gradient plain" = list(
+      sparse, norm, w, utils::modifyList(element, list(step = 0, noise = none)), key, FALSE
+    ),
+    "sparse_gradient exact" = list(
+      sparse, norm, w, utils::modifyList(element, list(estimator = "catoni")), key, TRUE
+    ),
+    sparse_margins = list(sparse, norm, w),
+    sparse_norms = list(sparse),
+    sparse_sound = list(sparse$x),
     threads_max = list()
   )
 }, envir = smoke)
@@ -127,6 +144,7 @@ fronts <- alist(
   dp_gaussian = dp_gaussian(x[1:3], 1, epsilon = 1, delta = 1e-6),
   dp_laplace = dp_laplace(x[1:3], 1, epsilon = 1),
   dp_glm = dp_glm(y ~ x, list2DF(list(x = x, y = x > 0)), epsilon = 20, delta = 1e-5),
+  dp_lasso = dp_lasso(cbind(x), x, epsilon = 20, delta = 1e-5, radius = 1),
   dp_lm = dp_lm(y ~ x, list2DF(list(x = x, y = 1 + 2 * x)), epsilon = 20, delta = 1e-5),
   dp_mean = dp_mean(x, epsilon = 20, na.rm = TRUE),
   dp_noisy_max = dp_noisy_max(x, 1, epsilon = 1, mechanism = "permute_and_flip"),
