@@ -66,8 +66,10 @@ check_control <- function(control, front = NULL, full = front) {
     dp_abort("`control` must be made by dp_control().")
   }
   if (!is.null(front) && control$calibration == "paper") {
+    other <- if (front == "dp_mean") "another `method`" else "dp_sco()"
     dp_abort(sprintf(
-      "`calibration` = \"paper\" is not available for %s(); use \"tight\", or dp_sco().", front
+      "`calibration` = \"paper\" is not available for %s() as it was called; use \"tight\", or %s.",
+      front, other
     ))
   }
   if (!is.null(full) && control$batches == "split") {

@@ -5,13 +5,19 @@
 fit_fw <- function(problem, schema, plan, known, spec, control) {
   p <- ncol(problem$x)
   if (spec$loss$name == "logistic") problem$y <- pmin(pmax(problem$y, 0), 1)
-  columns <- fw_columns(problem, schema, plan, known, control)
+  columns <- if (plan$scaled) {
+    standardise_columns(problem, schema, plan$search, known, schema$n, control)
+  } else {
+    fw_columns(problem, schema, plan, known, control)
+  }
   if (!columns$found[[p + 1L]]) {
     b <- vertex_start(vertex_set(spec$constraint, p))
     return(fw_result(list(b = b, intercept = 0, bound = NA_real_, path = integer()), columns,
                      schema))
   }
-  state <- fw_state(problem, schema, columns, spec)
+  columns$scale[!columns$found] <- 1
+  columns$center[!columns$found] <- 0
+  state <- fw_state(problem, schema, columns, spec, plan$scaled)
   tuning <- fw_tuning(state)
   fit <- if (plan$private) fw_private(state, plan, tuning, control) else
     fw_plain(state, plan, tuning)
@@ -62,11 +68,13 @@ response_scale <- function(problem, schema, plan, known, control) {
     counts <- release_octaves(rows, "columns", cells, law, release_key(control))[, 1L]
     scale <- octave_quantile(occupied_cells(counts[-1L], law), octave_edges(cells), 0.68)
   }
-  list(center = center, scale = if (is.na(scale)) 1 else scale, found = !is.na(scale))
+  found <- !is.na(scale)
+  # a median that nothing confirms may be anything
+  list(center = if (found) center else 0, scale = if (found) scale else 1, found = found)
 }
 
 # What sco_loss_rule() and the walks in C need (R/sco-descent.R), and the vertices.
-fw_state <- function(problem, schema, columns, spec) {
+fw_state <- function(problem, schema, columns, spec, capped = FALSE) {
   p <- ncol(problem$x)
   own <- seq_len(p)
   response <- columns$scale[[p + 1L]]
@@ -77,8 +85,26 @@ fw_state <- function(problem, schema, columns, spec) {
     intercept = schema$intercept, loss = spec$loss, gradient = spec$gradient, unit = 1,
     response = response, center = columns$center, y = problem$y, offset = problem$offset,
     scale = columns$scale[own], sigma = spec$loss$sigma, constraint = spec$constraint,
-    set = vertex_set(spec$constraint, p, columns$scale[own])
+    set = vertex_set(spec$constraint, p, columns$scale[own],
+                     if (capped) VERTEX_REACH * response / columns$scale[own])
   )
+}
+
+# With released scales no vertex of an l1 ball moves predictions by more than so many scales of the
+# response per scale of its column: a slope that large is none that data ask for, and steps towards
+# it throw the fit far off.
+VERTEX_REACH <- 3
+
+# Columns that are taken as they come get the released level as their common scale, so that
+# the intercept, a column of ones, is on a par with them.
+with_common_scale <- function(state, level, plan) {
+  if (plan$source != "private" || !plan$private || any(state$scale != 1) ||
+    state$gradient$name == "shrunken") {
+    return(list(state = state, level = level))
+  }
+  state$rows$inv_scale <- state$rows$inv_scale / level
+  state$scale <- state$scale * level
+  list(state = state, level = 1)
 }
 
 # The residuals' scale of a robust loss: the response's own, unless it is public.
@@ -117,7 +143,7 @@ fw_psi_bound <- function(state, level) {
     max(if (inherits(state$set$vertices, "Matrix")) Matrix::rowSums(abs(state$set$vertices)) else
       rowSums(abs(state$set$vertices)))
   } else {
-    state$set$radius
+    return(level * (1 + max(state$set$radius * state$scale) / state$response))
   }
   level * (1 + most * max(state$scale) / state$response)
 }
@@ -154,7 +180,9 @@ fw_private <- function(state, plan, tuning, control) {
   b <- vertex_start(state$set)
   w0 <- 0
   level <- fw_level_found(state, plan, tuning, b, control)
-  rule <- fw_rule(state, level, plan, tuning)
+  common <- with_common_scale(state, level, plan)
+  state <- common$state
+  rule <- fw_rule(state, common$level, plan, tuning)
   move <- 2 * rule$limit
   choice <- score_law(plan$cost[["choice"]], move * state$set$norm)
   batches <- if (isTRUE(plan$split)) cut_batches(random_order(state$n, release_key(control)),
@@ -174,7 +202,8 @@ fw_private <- function(state, plan, tuning, control) {
     eta <- plan$eta %||% (2 / (t + 2))
     b <- b + eta * (vertex(state$set, path[[t]]) - b)
   }
-  list(b = b, intercept = w0, bound = level, path = path)
+  list(b = b, intercept = w0, bound = level, path = path,
+       radii = if (plan$scaled) state$set$radius)
 }
 
 # The intercept's noisy step: a Newton step for a second derivative of the curvature.
@@ -194,6 +223,7 @@ fw_result <- function(fit, columns, schema) {
   }
   list(
     coefficients = stats::setNames(b, schema$columns), center = columns$center,
-    scale = columns$scale, found = columns$found, bound = fit$bound, sd = NULL, path = fit$path
+    scale = columns$scale, found = columns$found, bound = fit$bound, sd = NULL, path = fit$path,
+    radii = fit$radii
   )
 }

@@ -98,7 +98,7 @@ fw_paper_base <- function(n, p, spec, rounds, level) {
   list(
     private = TRUE, pure = spec$delta == 0, kind = "gaussian", rounds = rounds, n = n, p = p, k = p,
     intercept = FALSE, source = "given", sub = 1, estimator = estimator_name(spec$gradient),
-    sensible = TRUE, n_sensible = n, level = level
+    sensible = TRUE, n_sensible = n, level = level, scaled = FALSE
   )
 }
 

@@ -3,14 +3,19 @@
 #
 # Parts of the budget (of epsilon where delta = 0, else of rho, stretched to what the accountant
 # proves for the whole list):
-#   center     the response's median, by the exponential mechanism
-#   scale      octaves of the response about it
+#   search     centre and scale of every column and the response (R/lm-plan.R), where delta > 0 and
+#              they take little
+#   center     else: the response's median, by the exponential mechanism
+#   scale      and octaves of the response about it
 #   level      octaves of the sizes of all gradient coordinates at the start, in one set of cells
 #   choice     the rounds: one vertex each, by the exponential mechanism (permute-and-flip where
 #              delta = 0) on exact integer scores
 #   intercept  the rounds: its coordinate of the gradient
 
 FW_SHARES <- c(center = 0.02, scale = 0.03, level = 0.04, choice = 1, intercept = 0.06)
+
+# The largest part of the budget that searches in all columns may take.
+FW_SEARCHES <- 0.15
 
 # Rounds: the gap left by the curvature falls with their number, the noise of a choice rises with
 # it (with its root where rounds compose by rho).
@@ -19,39 +24,50 @@ fw_rounds <- function(n, cost, pure) {
     min(max(round(1.45 * (n * cost)^(1 / 3)), 5), 100)
 }
 
-plan_fw <- function(n, p, spec, known, intercept) {
+# `sparse`: columns that are not to be centred are taken as they come.
+plan_fw <- function(n, p, spec, known, intercept, sparse = FALSE) {
   if (!is.finite(spec$epsilon) && is.null(spec$budget)) {
     return(list(private = FALSE, kind = "none", events = list(), sensible = TRUE, n_sensible = n,
                 estimator = estimator_name(spec$gradient), source = "given",
-                level = spec$gradient$bound, most = spec$control$iterations %||% 20000))
+                scaled = FALSE, level = spec$gradient$bound,
+                most = spec$control$iterations %||% 5000))
   }
   pure <- spec$delta == 0
   total <- ledger_allowance(spec$budget, spec$epsilon, spec$delta, if (pure) "pure" else "mixed")
   cost <- if (pure) total$epsilon else sqrt(2 * total$rho)
   rounds <- spec$control$iterations %||% fw_rounds(n, cost, pure)
-  share <- fw_shares(spec, known, intercept)
+  tuned <- tuned_columns(known, intercept)
+  search <- if (!pure && !sparse && is.null(spec$moment)) search_shares(n, tuned, cost)
+  scaled <- length(search) > 0L && sum(search) <= FW_SEARCHES
+  share <- fw_shares(spec, known, intercept, if (scaled) sum(search) else 0)
   plan <- fw_costs(share, cost, rounds, pure, n, p, intercept, spec)
+  plan$scaled <- scaled
+  plan$tuned <- tuned
+  plan$search <- list(private = TRUE, kind = "gaussian", share = search / sum(search), sub = 1)
+  plan <- fw_with_costs(plan, plan$cost)
   if (!pure && is.null(spec$budget)) plan <- stretch_fw(plan, spec)
   plan$level <- fw_level(spec, plan, n, p)
+  plan$n_sensible <- fw_sensible_n(plan)
+  plan$sensible <- plan$n_sensible <= n
   check_fw_laws(plan, n, p, spec)
   plan
 }
 
 # What is public, or not there, has no share.
-fw_shares <- function(spec, known, intercept) {
+fw_shares <- function(spec, known, intercept, search) {
   response <- length(known$center)
-  share <- FW_SHARES
-  if (!is.na(known$center[[response]])) share[["center"]] <- 0
-  if (!is.na(known$scale[[response]])) share[["scale"]] <- 0
+  share <- c(FW_SHARES, search = 0)
+  if (search > 0 || !is.na(known$center[[response]])) share[["center"]] <- 0
+  if (search > 0 || !is.na(known$scale[[response]])) share[["scale"]] <- 0
   if (level_source(spec$gradient, spec$moment) != "private") share[["level"]] <- 0
   if (!intercept) share[["intercept"]] <- 0
-  share / sum(share)
+  replace(share / sum(share) * (1 - search), "search", search)
 }
 
 # Costs of single releases: epsilon0 of choices, epsilon0 or mu of counts and of the intercept.
 fw_costs <- function(share, cost, rounds, pure, n, p, intercept, spec) {
-  each <- if (pure) cost * share / c(1, 1, 1, rounds, rounds) else
-    cost * sqrt(share) * c(2, 1, 1, 2 / sqrt(rounds), 1 / sqrt(rounds))
+  each <- if (pure) cost * share / c(1, 1, 1, rounds, rounds, 1) else
+    cost * sqrt(share) * c(2, 1, 1, 2 / sqrt(rounds), 1 / sqrt(rounds), 1)
   fw_with_costs(list(
     private = TRUE, pure = pure, kind = if (pure) "laplace" else "gaussian", rounds = rounds,
     n = n, p = p, k = p + intercept, intercept = intercept,
@@ -63,8 +79,22 @@ fw_costs <- function(share, cost, rounds, pure, n, p, intercept, spec) {
 # cost of a round's choice: rho = epsilon0^2 / 8 = mu^2 / 2 gives epsilon0 = 2 mu
 fw_with_costs <- function(plan, cost) {
   plan$cost <- cost
-  plan$events <- fw_events(plan)
+  if (isTRUE(plan$scaled)) plan$search$mu <- cost[["search"]]
+  plan$events <- c(
+    if (isTRUE(plan$scaled)) search_events(plan$search, plan$tuned), fw_events(plan)
+  )
   plan
+}
+
+# Rows that the searches need: as for a mean (R/mean-plan.R), and counts that stand out.
+fw_sensible_n <- function(plan) {
+  cost <- plan$cost
+  if (isTRUE(plan$scaled)) {
+    return(lm_sensible_n(1, plan$tuned, plan$search$mu))
+  }
+  counts <- if (plan$pure) 2 * 25 else sqrt(2) * 25
+  needs <- c(140 / cost[["center"]], counts / cost[["scale"]], counts / cost[["level"]])
+  ceiling(max(0, needs[is.finite(needs)]))
 }
 
 stretch_fw <- function(plan, spec) {

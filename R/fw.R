@@ -28,7 +28,7 @@ run_fw <- function(schema, spec, scale, na.action, classes = NULL) {
   paper <- spec$control$calibration == "paper"
   if (paper || !is.null(spec$moment)) known <- caller_scales(known)
   plan <- if (paper) plan_fw_paper(schema$n, p, spec, schema$intercept) else
-    plan_fw(schema$n, p, spec, known, schema$intercept)
+    plan_fw(schema$n, p, spec, known, schema$intercept, is_sparse(schema$live$x))
   fit <- run_regression(
     schema, spec, plan, plan$events, known, na.action,
     function(problem, schema, plan, known, constraint, control) {

@@ -43,7 +43,8 @@ event_curvature <- function(noisy, intercept, n) {
     return(list(share = 0.5, curvature = GLM_CURVATURE))
   }
   share <- 0.5 + noisy$moments[1L, ncol(noisy$moments)] / max(noisy$moments[1L, 1L], 0.5)
-  share <- min(max(share, noisy$sd, 5 / n), 1 - max(noisy$sd, 5 / n))
+  least <- min(max(noisy$sd, 5 / n), 0.4)
+  share <- min(max(share, least), 1 - least)
   list(share = share, curvature = share * (1 - share))
 }
 

@@ -39,7 +39,9 @@ choose_columns <- function(problem, columns, schema, plan, spec, control) {
   if (!columns$raw) state$set <- vertex_set(spec$constraint, state$p)
   zero <- numeric(state$p)
   level <- fw_level_found(state, plan, NULL, zero, control)
-  rule <- fw_rule(state, level, plan, NULL)
+  common <- with_common_scale(state, level, plan)
+  state <- common$state
+  rule <- fw_rule(state, common$level, plan, NULL)
   sums <- fw_sums(state, zero, 0, rule)
   if (state$intercept) sums <- sums[-1L]
   law <- score_law(plan$cost[["choice"]], 2 * rule$limit * state$set$norm)
@@ -61,7 +63,14 @@ refit_columns <- function(problem, columns, choice, schema, plan, known, control
     center[length(own)] <- known$center[[length(known$center)]]
     scale[length(own)] <- known$scale[[length(known$center)]]
   }
-  fit <- fit_lm(sub_problem(problem, chosen), sub_schema(schema, chosen), plan$refit,
+  # a column without a scale is one of zeros
+  lost <- !columns$found[chosen]
+  center[x][lost] <- 0
+  scale[x][lost] <- 1
+  problem <- sub_problem(problem, chosen)
+  problem$x[, lost] <- 0
+  if (isTRUE(columns$tied)) plan$refit$quantile[] <- TIED_QUANTILE
+  fit <- fit_lm(problem, sub_schema(schema, chosen), plan$refit,
                 list(center = center, scale = scale), no_constraint(), control)
   if (plan$scaled) fit$found <- fit$found & columns$found[own]
   fit

@@ -65,7 +65,7 @@ summary.dp_lasso <- function(object, ...) {
 # Iterates of Frank-Wolfe from the released path, one column per round.
 fw_iterates <- function(x) {
   slopes <- names(x$coefficients) != "(Intercept)"
-  set <- vertex_set(x$constraint, sum(slopes))
+  set <- vertex_set(x$constraint, sum(slopes), cap = x$radii)
   b <- vertex_start(set)
   out <- matrix(0, length(b), length(x$path) + 1L)
   out[, 1L] <- b

@@ -50,6 +50,7 @@ linear_predictor <- function(object, newdata) {
 print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cat(regression_title(x), "\n", sep = "")
   if (!is.null(x$schema$formula)) cat(deparse(x$schema$formula, width.cutoff = 90L), sep = "\n")
+  print_parts(x)
   print_stamp(x$privacy)
   cat("\nCoefficients:\n")
   print(format(x$coefficients, digits = digits), quote = FALSE)
@@ -82,7 +83,8 @@ summary.dp_lm <- function(object, ...) {
         Estimate = object$coefficients, Scale = scale,
         `Per scale` = object$coefficients * scale / object$scale[[p + 1L]]
       ),
-      front = object$front, loss = object$loss, gradient = object$gradient, output = object$output,
+      constraint = object$constraint, penalty = object$penalty, front = object$front,
+      loss = object$loss, gradient = object$gradient, output = object$output,
       response_scale = object$scale[[p + 1L]], bound = object$bound,
       sd = object$sd
     ),
@@ -106,7 +108,8 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), .
   }
   cat("\nScale: of the column, found privately or public. Per scale: ", change,
       "for one scale of the column.\n", sep = "")
-  if (any(is.finite(x$bound))) {
+  print_parts(x)
+  if (any(is.finite(x$bound)) && length(x$sd) > 0L) {
     cat(sprintf(
       "Last stage: %s at %s, noise sd per mean gradient %s (standardised units).\n",
       bounded_text(x), format(x$bound[[length(x$bound)]], digits = 3),
@@ -115,6 +118,17 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), .
   }
   cat("No standard errors: this version does not release what they would need.\n")
   invisible(x)
+}
+
+# Parts that are not the default's, in a line.
+print_parts <- function(x) {
+  part <- function(p) if (length(p) > 0L) sub("^[a-z]+: ", "", utils::capture.output(print(p)))
+  shown <- c(
+    if (!identical(x$front, "lasso") && !identical(x$constraint$name, "none")) part(x$constraint),
+    if (isTRUE(x$penalty$lambda > 0)) part(x$penalty),
+    if (!(x$gradient %||% "clipped") %in% "clipped") paste("gradient", x$gradient)
+  )
+  if (length(shown) > 0L) cat(paste(shown, collapse = "; "), "\n", sep = "")
 }
 
 # What the level is a level of.

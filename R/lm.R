@@ -158,10 +158,14 @@ lm_spec <- function(epsilon, delta, loss, gradient, constraint, penalty, budget,
   control <- check_control(control, if (front != "dp_sco") front, full = NULL)
   epsilon <- check_epsilon(epsilon)
   constraint <- as_constraint(constraint)
+  gradient <- as_gradient(gradient)
+  if (is_vertex_set(constraint) && is_record(gradient) && is.null(gradient$bound)) {
+    gradient <- grad_winsorized()
+  }
   gaussian <- epsilon < Inf && !is_vertex_set(constraint)
   delta <- if (epsilon == Inf && missing(delta)) 0 else check_delta(delta, gaussian)
   list(
-    epsilon = epsilon, delta = delta, loss = loss, gradient = as_gradient(gradient),
+    epsilon = epsilon, delta = delta, loss = loss, gradient = gradient,
     constraint = constraint, penalty = as_penalty(penalty), moment = moment,
     budget = budget, control = control, front = sub("^dp_", "", front)
   )
@@ -214,15 +218,18 @@ run_regression <- function(schema, spec, plan, events, known, na.action, fitter,
   fit <- fitter(frame_values(schema, use), schema, plan, known, spec$constraint, spec$control)
   names <- c(setdiff(schema$columns, "(Intercept)"), schema$response)
   warn_not_found(fit$found, names, if (spec$loss$name == "mean") "their centre is returned.")
-  new_dp_fit(
+  out <- new_dp_fit(
     spec$front, fit$coefficients, n,
     new_privacy(spec$epsilon, spec$delta, events, rng = spec$control$rng,
                 calibration = spec$control$calibration),
     schema = strip_schema(schema), center = stats::setNames(fit$center, names),
     scale = stats::setNames(fit$scale, names), found = stats::setNames(fit$found, names),
     bound = fit$bound, sd = fit$sd, loss = spec$loss$name, gradient = spec$gradient$name,
-    constraint = public_constraint(spec$constraint), penalty = spec$penalty, path = fit$path, ...
+    constraint = public_constraint(spec$constraint), penalty = spec$penalty, ...
   )
+  out$path <- fit$path
+  out$radii <- fit$radii
+  out
 }
 
 # Without the vertices, which may be many.

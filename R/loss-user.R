@@ -20,7 +20,9 @@
 #'   `NULL`. With a bound it is the covariates that are clipped, with a weight that does not
 #'   depend on the response; without one whole gradients are.
 #' @param curvature Positive number: how much the derivative rises per unit of eta at most, for the
-#'   step; `NULL`: the largest rise over two units that made-up numbers show.
+#'   step; `NULL`: the largest rise over two units that made-up numbers show. Where it is much
+#'   smaller on most data, as for exponentials, steps are too short and the fit stops on the way:
+#'   give a typical value.
 #' @return A list of class `dp_loss`.
 #' @section Privacy:
 #' The sensitivity does not depend on the function, as long as it treats each record on its own:
@@ -43,7 +45,16 @@ loss_user <- function(derivative, value = NULL, bound = NULL, curvature = NULL) 
     curvature = if (!is.null(curvature)) check_number(curvature, "curvature", 1e-100, 1e100)
   )
   try_loss(loss)
-  if (is.null(curvature)) loss$curvature <- made_up_curvature(loss)
+  loss$probed <- is.null(curvature)
+  if (loss$probed) loss$curvature <- made_up_curvature(loss)
+  loss
+}
+
+# With a public scale of the response the derivative is tried in its units.
+scaled_loss <- function(loss, center, scale) {
+  if (isTRUE(loss$probed) && (center != 0 || scale != 1)) {
+    loss$curvature <- made_up_curvature(loss, center, scale)
+  }
   loss
 }
 
@@ -100,13 +111,15 @@ try_value <- function(loss, pairs) {
   }
 }
 
-# The largest rise of the derivative over two units of eta, y at hand.
-made_up_curvature <- function(loss) {
+# The largest rise of the derivative over two units (scales) of eta, y at hand.
+made_up_curvature <- function(loss, center = 0, scale = 1) {
   pairs <- made_up_pairs()
   pairs <- pairs[abs(pairs$eta) <= 4 & abs(pairs$y) <= 4, ]
-  at <- function(shift) data.frame(eta = pairs$eta + shift, y = pairs$y)
+  at <- function(shift) {
+    data.frame(eta = center + scale * (pairs$eta + shift), y = center + scale * pairs$y)
+  }
   rise <- (trial(loss$derivative, at(1), "derivative") -
-             trial(loss$derivative, at(-1), "derivative")) / 2
+             trial(loss$derivative, at(-1), "derivative")) / (2 * scale)
   rise <- rise[is.finite(rise)]
   if (length(rise) == 0L || max(rise) <= 0) {
     dp_abort("`derivative` does not rise with eta on made-up numbers: give `curvature`.")

@@ -28,8 +28,9 @@
 #'   (Hu et al.). Its range is s M, M = 2 sqrt(2)/3 (2 Phi(sqrt(beta)) - 1). Smoothing only adds
 #'   bias, so `Inf` is the default.
 #' * `grad_shrunken(K)`: covariates and response are clamped to +-`K` before anything is computed
-#'   (Hu et al.). With the squared loss this needs `l2_ball(r)`: derivatives are then bounded by
-#'   K (1 + r sqrt(p)), and coordinates by K times that.
+#'   (Hu et al.). With the squared loss this needs a bounded constraint: with `l2_ball(r)`
+#'   derivatives are bounded by K (1 + r sqrt(p)), with the largest l1 norm R of a vertex by
+#'   K (1 + R), and coordinates by K times that.
 #'
 #' Levels are in units of the standardised problem: residuals in units of the response's scale,
 #' columns centred and scaled, by what `scale =` says or by what is found privately. A level that
@@ -231,7 +232,7 @@ LOSSES <- list(
 # `names`: the losses that the front takes.
 as_loss <- function(loss, names = c("squared", "huber", "biweight")) {
   makers <- LOSSES[names]
-  made_by <- paste0("loss_", names, "()", collapse = ", ")
+  made_by <- paste0("loss_", c(names, "user"), "()", collapse = ", ")
   if (is.character(loss) && !identical(loss, "user")) {
     return(as_part(loss, "dp_loss", "loss", makers, made_by))
   }

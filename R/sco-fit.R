@@ -22,6 +22,7 @@ fit_sco <- function(problem, schema, plan, known, spec, control) {
       columns$found[seq_len(p)] <- columns$found[seq_len(p)] & stands_out(noisy, schema$unit)
       rows$inv_scale[!columns$found[seq_len(p)]] <- 0
     }
+    if (isTRUE(columns$tied)) plan$quantile <- pmax(plan$quantile, TIED_QUANTILE)
     state <- sco_state(problem, rows, columns, schema, noisy, plan, spec)
     fit <- descend_sco(state, plan, control)
   }
@@ -65,8 +66,8 @@ sco_moments <- function(rows, plan, schema, loss, control) {
 sco_state <- function(problem, rows, columns, schema, noisy, plan, spec) {
   p <- ncol(problem$x)
   n <- schema$n
-  loss <- spec$loss
   response <- columns$scale[[p + 1L]]
+  loss <- scaled_loss(spec$loss, columns$center[[p + 1L]], response)
   unit <- if (loss$name == "mean") ifelse(columns$found, columns$scale, 0)[seq_len(p)] else
     caller_scale(columns, schema)
   slopes <- if (schema$intercept) unit[-1L] else unit

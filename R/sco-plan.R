@@ -21,6 +21,20 @@ SPLIT_STAGES <- list(
   steps = c(3, 5), share = c(1, 1), record = c(0.75, 0.6), coordinate = c(0.95, 0.87)
 )
 
+# Clipping moves the minimum unless gradients are spread evenly about zero at it, as those of
+# residuals with symmetric errors are; and it weakens the loss against a penalty. Else only the
+# largest are clipped.
+SKEWED_QUANTILE <- 0.99
+
+symmetric_gradients <- function(spec) {
+  spec$loss$name %in% c("squared", "huber", "biweight", "mean") && spec$penalty$lambda == 0
+}
+
+stage_quantiles <- function(spec, stages) {
+  own <- if (is_record(spec$gradient)) stages$record else stages$coordinate
+  if (symmetric_gradients(spec)) own else rep(SKEWED_QUANTILE, length(own))
+}
+
 # For the whole covariates where the derivative is bounded.
 COVARIATE_QUANTILE <- 0.6
 
@@ -64,15 +78,34 @@ plan_sco <- function(n, k, tuned, mu, spec) {
     mu = mu, private = is.finite(mu), kind = if (is.finite(mu)) "gaussian" else "none",
     share = share, sub = resolution$sub, split = split, steps = steps, source = source,
     clips = counts, step = if (is.null(control$step)) 1 else control$step,
-    quantile = if (is_record(spec$gradient)) stages$record else stages$coordinate,
+    quantile = stage_quantiles(spec, stages),
     stage_mu = if (split) rep(descent, length(steps)) else
       descent * sqrt(stages$share / sum(stages$share)),
     groups = sco_groups(spec, k, n, sum(steps)),
     estimator = estimator_name(spec$gradient), output = "average"
   )
   plan$level <- sco_level(spec, plan, n, k)
-  sensible <- lm_sensible_n(k * max(1, plan$groups), tuned, mu)
+  sensible <- max(lm_sensible_n(k * max(1, plan$groups), tuned, mu), loud_n(plan, spec, n, k))
   c(plan, list(sensible = sensible <= n, n_sensible = sensible))
+}
+
+# The largest noise of a mean gradient's coordinate that lets a fit through without a warning, in
+# units of the standardised problem, where levels are about 1 unless they are given.
+LOUD <- 0.5
+
+# Rows from which on the noise is below that; from public numbers.
+loud_n <- function(plan, spec, n, k) {
+  if (!plan$private) {
+    return(0)
+  }
+  batch <- if (plan$split) floor(n / sum(plan$steps)) else n
+  mu <- if (plan$split) min(plan$stage_mu) else sqrt(sum(plan$stage_mu^2))
+  level <- if (plan$source == "given") spec$gradient$bound else 1
+  if (spec$gradient$name == "shrunken" && spec$loss$name == "squared") {
+    level <- max(level, 1) * level * (1 + spec$constraint$radius * sqrt(k))
+  }
+  norm <- if (is_record(spec$gradient)) 2 else 2 * sqrt(k) * max(1, plan$groups)
+  ceiling(n * norm * level / (mu * batch) / LOUD)
 }
 
 sco_steps <- function(stages, split, iterations) {

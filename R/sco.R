@@ -14,6 +14,12 @@
 #' says otherwise. The loss with clipped gradients, full batches, no constraint and no penalty runs
 #' exactly as [dp_lm()] and [dp_glm()] do.
 #'
+#' *Frank-Wolfe* (`constraint = l1_ball(r)`, `unit_simplex()` or `polytope(V)`): each of some twenty
+#' rounds chooses a vertex privately and moves towards it by 2/(t + 2), so that no more than one
+#' new slope a round is not zero. Columns are centred and scaled privately where `delta > 0` and
+#' that takes little of the budget; else they are taken as they come: centre them, or give `scale`.
+#' The set is in the caller's units; an l1 ball far larger than the slopes makes a bad fit.
+#'
 #' `calibration = "paper"` is Algorithm 2 of Tao et al. with Algorithm 3 inside (`grad_mom()`), with
 #' their constants, in the caller's units (or those of `scale =`), without an intercept, on
 #' `l2_ball(r)`, from `moment = moment_bound(1 + v, u)`; D = 2 r, d columns, m groups:
@@ -44,11 +50,12 @@
 #'   `dgCMatrix` of package Matrix, which is never made dense; centres of its columns are 0.
 #' @param epsilon Positive number. `Inf` is the same descent, accelerated, without noise (not
 #'   private).
-#' @param delta Number above 0, well below 1/n.
+#' @param delta Number above 0, well below 1/n; with Frank-Wolfe 0 is allowed, for pure epsilon.
 #' @param ... For the generic: arguments of the methods. A misspelt argument is an error.
 #' @param loss,gradient,constraint,penalty Objects, see [problem_parts] and [loss_user()], or the
 #'   names of losses and gradients.
-#' @param solver `"pgd"`: projected gradient descent.
+#' @param solver `"pgd"`: projected gradient descent; `"frank_wolfe"` for [l1_ball()],
+#'   [unit_simplex()] and [polytope()]; `NULL`: the one that goes with the constraint.
 #' @param moment A bound made by [moment_bound()] on each coordinate of the records' gradients (of
 #'   columns and response with `grad_shrunken()`), or `NULL`.
 #' @param scale As in [dp_lm()].
@@ -56,7 +63,9 @@
 #'   `loss_logistic()` a [dp_glm()] fit), and
 #' \describe{
 #'   \item{gradient, penalty, constraint}{the parts.}
-#'   \item{output}{`"average"` or `"last"`: which iterate is the answer.}
+#'   \item{output}{`"average"` or `"last"`: which iterate of `"pgd"` is the answer.}
+#'   \item{path}{of Frank-Wolfe: the chosen vertex of each round. For p slopes vertex j <= p of an
+#'     l1 ball is +r in slope j, vertex p + j is -r there; rows of `vertices` for a polytope.}
 #' }
 #' `bound` and `sd` hold one level and one standard deviation of the noise of a mean gradient per
 #' stage, in standardised units.
@@ -68,7 +77,10 @@
 #' steps together cost what one of them costs. All sums are exact integer sums, all noise is exact
 #' discrete Gaussian noise, and the total is Gaussian differential privacy with mu^2 the sum over
 #' the releases. The number of steps, and who is in which batch or group, does not depend on the
-#' data. With [loss_user()] the guarantee rests on the function treating each record on its own.
+#' data. Frank-Wolfe releases the chosen vertex of each round, by the exponential mechanism
+#' (permute-and-flip with `delta = 0`) on exact integer scores, each of which a record moves by at
+#' most 2 tau times the vertex's sum of absolute entries, and the intercept's noisy coordinate.
+#' With [loss_user()] the guarantee rests on the function treating each record on its own.
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
 #' Learning with Heavy-tailed Data Revisited. IJCAI 2022 (Algorithms 2 and 3, Theorems 5 to 7).

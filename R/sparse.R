@@ -6,13 +6,13 @@ is_sparse <- function(x) inherits(x, "dp_columns")
 sparse_columns <- function(x, arg = "x") {
   ok <- is.double(x@x) && is.integer(x@i) && is.integer(x@p) && is.integer(x@Dim) &&
     length(x@Dim) == 2L && length(x@i) == length(x@x) && length(x@p) == x@Dim[[2L]] + 1
-  if (!ok) abort_damaged(arg)
+  if (!ok) abort_damaged_matrix(arg)
   structure(
     list(x = x@x, i = x@i, p = x@p, dim = x@Dim, dimnames = x@Dimnames), class = "dp_columns"
   )
 }
 
-abort_damaged <- function(arg) {
+abort_damaged_matrix <- function(arg) {
   dp_abort(paste0(
     "`", arg, "` is a damaged sparse matrix: each column must hold its rows once, in rising ",
     "order; make it anew.",
@@ -49,7 +49,7 @@ anyNA.dp_columns <- function(x, recursive = FALSE) anyNA(x$x)
 
 # For the data holder, before anything is charged: C refuses the same, but after.
 check_sound <- function(x, arg = "x") {
-  if (!.Call(C_sparse_sound, x)) abort_damaged(arg)
+  if (!.Call(C_sparse_sound, x)) abort_damaged_matrix(arg)
 }
 
 # Centres would fill the matrix.

@@ -11,12 +11,13 @@ check_vertices <- function(vertices) {
   if (!sparse && (!is.matrix(vertices) || !is.numeric(vertices)) || length(dim(vertices)) != 2L ||
     nrow(vertices) < 1L || ncol(vertices) < 1L || !all(is.finite(numbers))) {
     dp_abort(paste(
-      "`vertices` must be a numeric matrix of finite numbers, one row per vertex and one column",
-      "per slope."
+      "`vertices` must be a numeric matrix (or a dgCMatrix) of finite numbers, one row per vertex",
+      "and one column per slope."
     ))
   }
   if (!sparse) storage.mode(vertices) <- "double"
-  unname(vertices)
+  if (sparse) vertices@Dimnames <- list(NULL, NULL) else vertices <- unname(vertices)
+  vertices
 }
 
 is_vertex_set <- function(constraint) {
@@ -26,9 +27,9 @@ is_vertex_set <- function(constraint) {
 # Bits of the whole numbers W: vertices are rounded to 2^-VERTEX_BITS of the largest entry.
 VERTEX_BITS <- 16
 
-# `scale`: units of the columns, the caller's per standardised one. `norm`: the largest
-# sum_j |W_vj|; `unit`: what a step of W is in the caller's units.
-vertex_set <- function(constraint, p, scale = rep(1, p)) {
+# `scale`: units of the columns, the caller's per standardised one; `cap`: how far from zero an l1
+# ball's vertices may be, one number per slope. `norm`: the largest sum_j |W_vj|.
+vertex_set <- function(constraint, p, scale = rep(1, p), cap = NULL) {
   if (constraint$name == "polytope") {
     v <- constraint$vertices
     if (ncol(v) != p) {
@@ -41,8 +42,11 @@ vertex_set <- function(constraint, p, scale = rep(1, p)) {
     sums <- if (inherits(w, "Matrix")) Matrix::rowSums(abs(w)) else rowSums(abs(w))
     return(list(kind = "polytope", w = w, norm = max(sums), vertices = v, p = p))
   }
-  w <- if (all(scale == scale[[1L]])) rep(1, p) else round(scale / max(scale) * 2^VERTEX_BITS)
-  list(kind = constraint$name, w = w, norm = max(w), radius = constraint$radius, p = p)
+  radius <- rep_len(constraint$radius, p)
+  if (!is.null(cap) && constraint$name == "l1_ball") radius <- pmin(radius, cap)
+  reach <- radius * scale
+  w <- if (all(reach == reach[[1L]])) rep(1, p) else round(reach / max(reach) * 2^VERTEX_BITS)
+  list(kind = constraint$name, w = w, norm = max(w), radius = radius, p = p)
 }
 
 scale_columns <- function(v, scale) {
@@ -68,7 +72,7 @@ vertex <- function(set, index) {
   }
   out <- numeric(set$p)
   j <- (index - 1L) %% set$p + 1L
-  out[[j]] <- if (set$kind == "l1_ball" && index > set$p) -set$radius else set$radius
+  out[[j]] <- if (set$kind == "l1_ball" && index > set$p) -set$radius[[j]] else set$radius[[j]]
   out
 }
 
