@@ -167,7 +167,7 @@ fw_level_found <- function(state, plan, tuning, b, control) {
     estimator = "winsorized", bound = 1, step = 1, limit = 1
   ))
   norm <- if (plan$pure) 2 * state$k else sqrt(2) * state$k
-  law <- count_law(plan$kind, state$n * state$k, plan$cost[["level"]], norm)
+  law <- count_law(plan$kind, as.double(state$n) * state$k, plan$cost[["level"]], norm)
   cells <- octave_cells(SIZE_RANGE[[1L]], SIZE_RANGE[[2L]], plan$sub)
   counts <- release_coordinates(at$rows, at$norm, at$w, rule, cells, law, release_key(control))
   level <- octave_quantile(occupied_cells(counts[-1L], law), octave_edges(cells), FW_QUANTILE)

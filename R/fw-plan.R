@@ -140,7 +140,15 @@ fw_law <- function(plan, n, norm, reach) {
   list(limit = limit, step = reach / limit, noise = c(0, 0))
 }
 
+# Refuses, before anything is spent, what leaves no room on the grids.
 check_fw_laws <- function(plan, n, p, spec) {
   score_law(plan$cost[["choice"]], 2)
-  if (plan$cost[["level"]] > 0) count_law(plan$kind, n * plan$k, plan$cost[["level"]], plan$k)
+  set <- vertex_set(spec$constraint, p)
+  fw_law(plan, n, max(set$norm, if (set$kind != "polytope") 2^VERTEX_BITS), 1)
+  if (plan$cost[["center"]] > 0 && plan$cost[["center"]] <= 2 * QUANTILE_SLACK) {
+    dp_abort("`epsilon` is too small for any useful noise; give a larger one, e.g. epsilon = 1.")
+  }
+  if (plan$cost[["level"]] > 0) {
+    count_law(plan$kind, as.double(n) * plan$k, plan$cost[["level"]], 2 * plan$k)
+  }
 }

@@ -34,6 +34,7 @@ plan_lasso <- function(n, p, spec, known, intercept, sparse = FALSE) {
     }))
   }
   check_lm_laws(plan$refit, n, size + intercept, tuned)
+  check_fw_laws(plan, n, p, spec)
   plan
 }
 
@@ -62,6 +63,6 @@ lasso_with_costs <- function(cost, n, p, size, tuned, scaled, intercept, spec) {
   later <- lm_events(refit, tuned)
   first <- search_events(refit, tuned)
   chosen <- fw_events(plan, choice = "choice of columns, scores in tau/n")
-  plan$events <- if (scaled) c(first, chosen, later[-seq_along(first)]) else c(chosen, later)
+  plan$events <- if (scaled) c(first, chosen, later[seq_along(later) > length(first)]) else c(chosen, later)
   plan
 }

@@ -95,7 +95,7 @@ sco_private_level <- function(state, w, plan, stage, tuning, control) {
 
 # A quantile of the sizes of all coordinates: a record moves k of n k counts.
 coordinate_quantile <- function(at, rule, plan, n, k, p, control) {
-  law <- count_law(plan$kind, n * k, stage_cost(plan, "clip", plan$clips), sqrt(2) * k)
+  law <- count_law(plan$kind, as.double(n) * k, stage_cost(plan, "clip", plan$clips), sqrt(2) * k)
   cells <- octave_cells(SIZE_RANGE[[1L]], SIZE_RANGE[[2L]], plan$sub)
   counts <- release_coordinates(at$rows, at$norm, at$w, rule, cells, law, release_key(control))
   octave_quantile(occupied_cells(counts[-1L], law), octave_edges(cells), p)
@@ -123,9 +123,9 @@ sco_loss_rule <- function(state, at, tuning) {
   response <- length(state$center)
   eta <- state$center[[response]] + state$response * row_margins(at$rows, at$norm, at$w)
   if (!is.null(state$offset)) eta <- eta + state$offset
-  use <- at$norm < Inf
-  psi <- numeric(state$n)
-  psi[use] <- user_derivative(state$loss, eta[use], state$y[use])
+  # all rows, so that the length is public; harmless numbers for those that add zero
+  idle <- !(at$norm < Inf)
+  psi <- user_derivative(state$loss, replace(eta, idle, 0), replace(state$y, idle, 0))
   list(psi = psi / (state$loss$bound %||% 1))
 }
 

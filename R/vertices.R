@@ -9,10 +9,11 @@ check_vertices <- function(vertices) {
   sparse <- inherits(vertices, "dgCMatrix")
   numbers <- if (sparse) vertices@x else vertices
   if (!sparse && (!is.matrix(vertices) || !is.numeric(vertices)) || length(dim(vertices)) != 2L ||
-    nrow(vertices) < 1L || ncol(vertices) < 1L || !all(is.finite(numbers))) {
+    nrow(vertices) < 1L || ncol(vertices) < 1L || !all(is.finite(numbers)) ||
+    any(abs(numbers) > 1e100) || any(numbers != 0 & abs(numbers) < 1e-100)) {
     dp_abort(paste(
-      "`vertices` must be a numeric matrix (or a dgCMatrix) of finite numbers, one row per vertex",
-      "and one column per slope."
+      "`vertices` must be a numeric matrix (or a dgCMatrix) of finite numbers, zero or between",
+      "1e-100 and 1e100 in size, one row per vertex and one column per slope."
     ))
   }
   if (!sparse) storage.mode(vertices) <- "double"
@@ -35,7 +36,7 @@ vertex_set <- function(constraint, p, scale = rep(1, p), cap = NULL) {
     if (ncol(v) != p) {
       dp_abort(sprintf("`vertices` must have one column per slope: %d, not %d.", p, ncol(v)))
     }
-    scaled <- scale_columns(v, scale)
+    scaled <- scale_columns(v, scale / max(scale))
     most <- max(abs(scaled))
     if (!(most > 0)) dp_abort("all `vertices` are zero.")
     w <- round(scaled * (2^VERTEX_BITS / most))

@@ -100,6 +100,9 @@ static void norms_block(const pass *task, size_t start, dph_block *work, size_t 
     }
   }
   mark_invalid(work->valid, len, work->eta);
+  for (size_t i = 0; i < len; i++) { /* Inf - Inf under a root: such a row adds zero */
+    work->eta[i] = work->eta[i] < INFINITY ? work->eta[i] : INFINITY;
+  }
   memcpy(task->out + start, work->eta, len * sizeof(double));
 }
 

@@ -201,3 +201,27 @@ test_that("fits print what is not zero, draw, and predict", {
   grDevices::dev.off()
   unlink(file)
 })
+
+test_that("all that a re-fit draws is booked, whatever is public", {
+  z <- lasso_data(4000)
+  every <- list(x = list(center = 0, scale = 1), y = list(center = 0, scale = 2))
+  for (scale in list(NULL, every, every["x"], every["y"])) {
+    fit <- quiet(dp_lasso(z$x, z$y, 1, 1e-6, radius = 2, scale = scale))
+    what <- as.data.frame(privacy(fit))$what
+    for (part in c("choice of columns", "row norms", "second moments", "stage 4")) {
+      expect_match(what, part, all = FALSE)
+    }
+    expect_identical(any(grepl("^pair", what)), is.null(scale$x))
+    e <- epsilon_at(privacy(fit), 1e-6)
+    expect_true(e > 0.9 && e <= 1 + 1e-4)
+  }
+})
+
+test_that("vertices of extreme sizes are refused before anything is spent", {
+  z <- lasso_data(50)
+  for (size in c(1e-305, 5e-324, 1e300)) {
+    expect_error(polytope(size * diag(6)), "`vertices`", class = "dp_error")
+  }
+  expect_refusal(function(b) dp_sco(z$x, z$y, 5e-8, 0, constraint = l1_ball(1), budget = b),
+                 "`epsilon`|too few|epsilon")
+})
