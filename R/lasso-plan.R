@@ -63,6 +63,7 @@ lasso_with_costs <- function(cost, n, p, size, tuned, scaled, intercept, spec) {
   later <- lm_events(refit, tuned)
   first <- search_events(refit, tuned)
   chosen <- fw_events(plan, choice = "choice of columns, scores in tau/n")
-  plan$events <- if (scaled) c(first, chosen, later[seq_along(later) > length(first)]) else c(chosen, later)
+  rest <- later[seq_along(later) > length(first)]
+  plan$events <- if (scaled) c(first, chosen, rest) else c(chosen, later)
   plan
 }
