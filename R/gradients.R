@@ -31,14 +31,16 @@ shrunken_psi <- function(loss, radius, p) {
 
 # ---- Catoni's function, smoothed ------------------------------------------------
 
-CATONI_NODES <- 4096
+CATONI_NODES <- 8192
 
 # E phi(a (1 + Z / sqrt(beta))) at a = t / (1 - t), t = 0, 1/m, ..., 1, by 48 Gauss-Legendre nodes
 # on the part where phi is a cubic and the mass of the two constant parts. C reads between the
-# values by straight lines and clamps what it gets.
+# values by parabolas (to 1e-10) and clamps what it gets.
 catoni_table <- remember(function(beta, m = CATONI_NODES) {
   t <- seq(0, m - 1) / m
-  c(catoni_smooth(t / (1 - t), beta), catoni_reach(beta))
+  f <- c(catoni_smooth(t / (1 - t), beta), catoni_reach(beta))
+  # one more value, on the parabola of the last three
+  c(f, sum(f[m + 1 - 0:2] * c(3, -3, 1)))
 }, size = 4L)
 
 catoni_smooth <- function(a, beta) {

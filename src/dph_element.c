@@ -41,12 +41,12 @@ DPH_KERNEL void dph_element_catoni(double *restrict z, const double *restrict ps
   }
 }
 
-/* Straight lines between the nodes; loops are split so that all but the look-up are
+/* Parabolas through three nodes; loops are split so that all but the look-up are
  * vectorised. */
 DPH_KERNEL void dph_element_catoni_smooth(double *restrict z, const double *restrict psi,
                                const dph_element_rule *rule) {
-  const double scale = rule->bound, inverse = 1.0 / rule->bound, most = 1e9 * rule->bound;
-  const double cells = (double)(rule->nodes - 1);
+  const double scale = rule->bound, inverse = 1.0 / rule->bound, most = 1e15 * rule->bound;
+  const double cells = (double)(rule->nodes - 2);
   const double *table = rule->table;
   double at[DPH_BLOCK], size[DPH_BLOCK];
   int left[DPH_BLOCK];
@@ -62,7 +62,9 @@ DPH_KERNEL void dph_element_catoni_smooth(double *restrict z, const double *rest
     at[i] = v - (double)left[i];
   }
   for (size_t i = 0; i < DPH_BLOCK; i++) {
-    size[i] = table[left[i]] + at[i] * (table[left[i] + 1] - table[left[i]]);
+    const double *f = table + left[i];
+    const double rise = f[1] - f[0], bend = (f[2] - f[1]) - rise;
+    size[i] = f[0] + at[i] * (rise + 0.5 * (at[i] - 1.0) * bend);
   }
   for (size_t i = 0; i < DPH_BLOCK; i++) {
     z[i] = copysign(scale * size[i], z[i]);

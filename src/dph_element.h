@@ -8,8 +8,9 @@
  *   catoni         bound phi(g / bound), phi(t) = t - t^3/6 for |t| <= sqrt 2, constant
  *                  beyond; at most bound 2 sqrt(2)/3
  *   catoni_smooth  bound E phi(g (1 + Z / sqrt(beta)) / bound), Z normal, read off a table
- *                  of that odd function of t = |g| / bound at t / (1 + t) = 0, 1/m, ..., 1
- *                  (m + 1 values) by straight lines
+ *                  of that odd function of t = |g| / bound at t / (1 + t) = 0, 1/m, ..., 1,
+ *                  1 + 1/m (m + 2 >= 4 values, the last beyond reach) by the parabola through
+ *                  the value to the left and the next two
  *
  * The sensitivity is not these functions' business: whoever sums clamps to integers
  * (dph_fixed.h), and what one record adds is at most that clamp. */

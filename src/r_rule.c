@@ -75,7 +75,7 @@ static void r_element_rule(SEXP plan, dph_gradient_rule *rule) {
     rule->element.nodes = (size_t)Rf_xlength(table);
     rule->element.table = r_doubles(table, rule->element.nodes, 0, "table");
   }
-  if (rule->estimator->element == dph_element_catoni_smooth && rule->element.nodes < 2) {
+  if (rule->estimator->element == dph_element_catoni_smooth && rule->element.nodes < 4) {
     r_fail_argument("this estimator needs a `table`");
   }
   if (rule->step > 0.0 && rule->limit != floor(rule->limit)) {

@@ -320,11 +320,15 @@ twin_phi_smooth <- function(t, beta) {
   }, 0)
 }
 
-# By straight lines between the values of the table.
+# By the parabola through the value to the left and the next two.
 twin_table <- function(t, table) {
-  nodes <- seq(0, 1, length.out = length(table))
-  size <- pmin(abs(t), 1e9)
-  sign(t) * stats::approx(nodes, table, size / (1 + size), rule = 2)$y
+  cells <- length(table) - 2
+  size <- pmin(abs(t), 1e15)
+  v <- size / (1 + size) * cells
+  u <- v - floor(v)
+  f <- function(shift) table[floor(v) + 1 + shift]
+  out <- f(0) + u * (f(1) - f(0) + (u - 1) / 2 * (f(2) - 2 * f(1) + f(0)))
+  ifelse(t < 0, -out, out)
 }
 
 # g and bound in units of the gradient.

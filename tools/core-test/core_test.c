@@ -535,10 +535,10 @@ static double element_of(dph_element element, double psi, double z,
 }
 
 static void test_elements(void) {
-  static const double table[3] = {0.0, 0.4, 0.6};
+  static const double table[4] = {0.0, 0.4, 0.6, 0.8};
   static const double far[] = {1.0, 3.0, 1e9, 1e154, 1e300, DBL_MAX};
   const double most = 2.0 * sqrt(2.0) / 3.0;
-  const dph_element_rule rule = {2.0, table, 3};
+  const dph_element_rule rule = {2.0, table, 4};
   CHECK(element_of(dph_element_plain, -3.0, 5.0, &rule) == -15.0);
   CHECK(element_of(dph_element_winsorize, 1.0, 2.0, &rule) == 2.0);
   CHECK(element_of(dph_element_winsorize, -1.0, 1.5, &rule) == -1.5);
