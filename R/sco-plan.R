@@ -27,7 +27,7 @@ SPLIT_STAGES <- list(
 SKEWED_QUANTILE <- 0.99
 
 symmetric_gradients <- function(spec) {
-  spec$loss$name %in% c("squared", "huber", "biweight", "mean") && spec$penalty$lambda == 0
+  spec$loss$name %in% c("squared", "huber", "biweight") && spec$penalty$lambda == 0
 }
 
 stage_quantiles <- function(spec, stages) {
