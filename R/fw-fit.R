@@ -15,13 +15,21 @@ fit_fw <- function(problem, schema, plan, known, spec, control) {
     return(fw_result(list(b = b, intercept = 0, bound = NA_real_, path = integer()), columns,
                      schema))
   }
-  columns$scale[!columns$found] <- 1
-  columns$center[!columns$found] <- 0
-  state <- fw_state(problem, schema, columns, spec, plan$scaled)
+  lost <- !columns$found
+  columns$center[lost] <- 0
+  columns$scale[lost] <- min(columns$scale[seq_len(p)][!lost[seq_len(p)]], Inf)
+  columns$scale[!is.finite(columns$scale)] <- 1
+  state <- fw_state(problem, schema, columns, spec, reach_is_known(plan, known, spec))
   tuning <- fw_tuning(state)
   fit <- if (plan$private) fw_private(state, plan, tuning, control) else
     fw_plain(state, plan, tuning)
   fw_result(fit, columns, schema)
+}
+
+# Are there scales of columns and response, found or public, that say how far a slope may go?
+reach_is_known <- function(plan, known, spec) {
+  linear <- spec$loss$name %in% c("squared", "huber", "biweight")
+  linear && plan$private && is.null(spec$moment) && (plan$scaled || !anyNA(known$scale))
 }
 
 # Columns are taken as they come unless a scale is public; the response is centred at its median
@@ -31,6 +39,10 @@ fw_columns <- function(problem, schema, plan, known, control) {
   own <- seq_len(p)
   center <- ifelse(is.na(known$center), 0, known$center)
   scale <- ifelse(is.na(known$scale), 1, known$scale)
+  if (!plan$private && schema$intercept && !is_sparse(problem$x)) {
+    plain <- plain_scales(problem, schema$n, control$threads)$center
+    center[own] <- ifelse(is.na(known$center), plain, center)[own]
+  }
   if (!schema$intercept) center[] <- 0
   found <- rep(TRUE, p + 1L)
   if (is.na(known$center[[p + 1L]]) || is.na(known$scale[[p + 1L]])) {
@@ -46,14 +58,16 @@ response_scale <- function(problem, schema, plan, known, control) {
   n <- schema$n
   response <- length(known$center)
   y <- problem$y - (problem$offset %||% 0)
-  y[!is.finite(y)] <- 0
-  if (!is.null(problem$use)) y[!problem$use] <- 0
+  # rows that are left out count nowhere
+  y[!is.finite(y)] <- NaN
+  if (!is.null(problem$use)) y[!problem$use] <- NaN
   center <- known$center[[response]]
   if (!plan$private) {
-    if (is.na(center)) center <- if (schema$intercept) mean(y) else 0
+    if (is.na(center)) center <- if (schema$intercept) mean(y, na.rm = TRUE) else 0
     scale <- known$scale[[response]]
-    if (is.na(scale)) scale <- sqrt(mean((y - center)^2))
-    return(list(center = center, scale = if (scale > 0) scale else 1, found = TRUE))
+    if (is.na(scale)) scale <- sqrt(mean((y - center)^2, na.rm = TRUE))
+    good <- is.finite(center) && is.finite(scale) && scale > 0
+    return(list(center = if (good) center else 0, scale = if (good) scale else 1, found = TRUE))
   }
   if (is.na(center)) {
     c <- (plan$cost[["center"]] - QUANTILE_SLACK) / 2
@@ -86,13 +100,14 @@ fw_state <- function(problem, schema, columns, spec, capped = FALSE) {
     response = response, center = columns$center, y = problem$y, offset = problem$offset,
     scale = columns$scale[own], sigma = spec$loss$sigma, constraint = spec$constraint,
     set = vertex_set(spec$constraint, p, columns$scale[own],
-                     if (capped) VERTEX_REACH * response / columns$scale[own])
+                     if (capped) VERTEX_REACH * sqrt(p) * response / columns$scale[own]),
+    capped = capped
   )
 }
 
-# With released scales no vertex of an l1 ball moves predictions by more than so many scales of the
-# response per scale of its column: a slope that large is none that data ask for, and steps towards
-# it throw the fit far off.
+# With scales in hand no vertex of an l1 ball moves predictions by more than so many scales of
+# the response, times sqrt(p), per scale of its column: slopes that large are none that data ask
+# for, and steps towards them throw the fit far off.
 VERTEX_REACH <- 3
 
 # Columns that are taken as they come get the released level as their common scale, so that
@@ -203,7 +218,7 @@ fw_private <- function(state, plan, tuning, control) {
     b <- b + eta * (vertex(state$set, path[[t]]) - b)
   }
   list(b = b, intercept = w0, bound = level, path = path,
-       radii = if (plan$scaled) state$set$radius)
+       radii = if (state$capped) state$set$radius)
 }
 
 # The intercept's noisy step: a Newton step for a second derivative of the curvature.

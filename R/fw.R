@@ -22,6 +22,7 @@ run_fw <- function(schema, spec, scale, na.action, classes = NULL) {
   known <- known_scales(scale, schema)
   check_sparse_centres(known, schema)
   if (margin_loss(spec$loss)) known <- plain_response(known)
+  spec$loss <- loss_in_units(spec$loss, known)
   p <- length(schema$columns) - schema$intercept
   if (p < 1L) dp_abort("there is no slope to constrain.")
   vertex_set(spec$constraint, p) # refuses vertices of another length

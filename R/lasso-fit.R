@@ -115,10 +115,14 @@ into_ball <- function(b, fit, radius) {
   if (sum(abs(b)) <= radius) {
     return(b)
   }
-  weight <- fit$scale[seq_along(b)]^2
-  shrunken <- function(lambda) sign(b) * pmax(abs(b) - lambda / weight, 0)
-  most <- max(abs(b) * weight)
-  lambda <- stats::uniroot(function(l) sum(abs(shrunken(l))) - radius, c(0, most), tol = 1e-12)$root
-  out <- shrunken(lambda)
-  out * min(1, radius / sum(abs(out)))
+  scale <- fit$scale[seq_along(b)]
+  weight <- pmax((scale / max(scale))^2, 1e-30)
+  # sum(|b| - lambda / weight)_+ = radius is linear in lambda between the points |b| weight
+  falls <- order(-abs(b) * weight)
+  size <- cumsum(abs(b)[falls])
+  rate <- cumsum(1 / weight[falls])
+  lambda <- (size - radius) / rate
+  last <- max(which(abs(b[falls]) * weight[falls] > lambda & lambda >= 0), 1L)
+  out <- sign(b) * pmax(abs(b) - lambda[[last]] / weight, 0)
+  out * min(1, radius / max(sum(abs(out)), radius))
 }

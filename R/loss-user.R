@@ -51,10 +51,12 @@ loss_user <- function(derivative, value = NULL, bound = NULL, curvature = NULL) 
   loss
 }
 
-# With a public scale of the response the derivative is tried in its units.
-scaled_loss <- function(loss, center, scale) {
-  if (isTRUE(loss$probed) && (center != 0 || scale != 1)) {
-    loss$curvature <- made_up_curvature(loss, center, scale)
+# With a public scale of the response the derivative is tried in its units, before anything is
+# spent.
+loss_in_units <- function(loss, known) {
+  last <- length(known$center)
+  if (isTRUE(loss$probed) && (known$center[[last]] != 0 || known$scale[[last]] != 1)) {
+    loss$curvature <- made_up_curvature(loss, known$center[[last]], known$scale[[last]])
   }
   loss
 }

@@ -67,7 +67,7 @@ sco_state <- function(problem, rows, columns, schema, noisy, plan, spec) {
   p <- ncol(problem$x)
   n <- schema$n
   response <- columns$scale[[p + 1L]]
-  loss <- scaled_loss(spec$loss, columns$center[[p + 1L]], response)
+  loss <- spec$loss
   unit <- if (loss$name == "mean") ifelse(columns$found, columns$scale, 0)[seq_len(p)] else
     caller_scale(columns, schema)
   slopes <- if (schema$intercept) unit[-1L] else unit

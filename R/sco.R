@@ -221,6 +221,7 @@ run_sco <- function(schema, spec, scale, na.action, classes = NULL) {
   known <- known_scales(scale, schema)
   if (margin_loss(spec$loss) || spec$loss$name == "mean") known <- plain_response(known)
   if (paper || !is.null(spec$moment)) known <- caller_scales(known)
+  spec$loss <- loss_in_units(spec$loss, known)
   n <- schema$n
   k <- length(schema$columns)
   tuned <- tuned_columns(known, schema$intercept || spec$loss$name == "mean")

@@ -225,3 +225,38 @@ test_that("vertices of extreme sizes are refused before anything is spent", {
   expect_refusal(function(b) dp_sco(z$x, z$y, 5e-8, 0, constraint = l1_ball(1), budget = b),
                  "`epsilon`|too few|epsilon")
 })
+
+test_that("slopes are brought into the ball exactly, in any unit", {
+  for (unit in c(1e-8, 1, 1e8)) {
+    fit <- list(scale = rep(unit, 3))
+    expect_equal(into_ball(c(2, 1, 0), fit, 1.5), c(1.25, 0.25, 0))
+    expect_equal(into_ball(c(-2, 1, 0), fit, 0.5), c(-0.5, 0, 0))
+  }
+  set.seed(305)
+  for (i in 1:50) {
+    b <- stats::rnorm(6)
+    scale <- exp(stats::rnorm(6))
+    r <- stats::runif(1) * sum(abs(b))
+    out <- into_ball(b, list(scale = scale), r)
+    expect_equal(sum(abs(out)), r)
+    # what is taken away is the same in units of the weights where something is left
+    taken <- (abs(b) - abs(out)) * scale^2
+    left <- out != 0
+    expect_lt(diff(range(taken[left])), 1e-9 * max(taken))
+    expect_true(all(taken[!left] <= max(taken[left]) * (1 + 1e-9)))
+  }
+})
+
+test_that("rows that are left out do not pull the response's centre", {
+  set.seed(306)
+  x <- matrix(stats::rnorm(30000), 10000)
+  y <- 1000 + 2 * x[, 1] + stats::rnorm(10000)
+  keep <- stats::runif(10000) < 0.4
+  for (delta in c(0, 1e-6)) {
+    fit <- quiet(dp_sco(x, y, 20, delta, constraint = l1_ball(3), subset = keep))
+    expect_lt(abs(coef(fit)[[1L]] - 1000), 2)
+  }
+  expect_equal(coef(dp_sco(x + 100, y, Inf, constraint = l1_ball(30), subset = keep)),
+               coef(lm(y[keep] ~ I(x[keep, ] + 100))), ignore_attr = TRUE,
+               tolerance = 1e-6)
+})
