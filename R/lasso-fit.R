@@ -5,7 +5,8 @@ fit_lasso <- function(problem, schema, plan, known, spec, control) {
   p <- ncol(problem$x)
   report_stage(control, "scales and centres")
   columns <- if (plan$scaled) {
-    as_they_come(standardise_columns(problem, schema, plan$refit, known, schema$n, control), known)
+    as_they_come(standardise_columns(problem, schema, plan$refit, known, schema$n, control), known,
+                 plan$size)
   } else {
     c(fw_columns(problem, schema, plan, known, control), raw = TRUE)
   }
@@ -19,11 +20,11 @@ fit_lasso <- function(problem, schema, plan, known, spec, control) {
   assemble_lasso(refit, columns, choice$columns, schema, spec$constraint$radius)
 }
 
-# Where most columns have no scale that can be told from noise (they are mostly zeros) all are
-# taken as they come: a released fact.
-as_they_come <- function(columns, known) {
+# Where fewer columns than are to be chosen have a scale that can be told from noise (they are
+# mostly zeros) all are taken as they come: a released fact.
+as_they_come <- function(columns, known, size) {
   x <- seq_len(length(columns$center) - 1L)
-  columns$raw <- mean(columns$found[x]) < 0.5
+  columns$raw <- sum(columns$found[x]) < size
   if (columns$raw) {
     columns$center[x] <- ifelse(is.na(known$center[x]), 0, known$center[x])
     columns$scale[x] <- ifelse(is.na(known$scale[x]), 1, known$scale[x])
