@@ -56,29 +56,15 @@ plain_intercept <- function(state, gradient, b, w0, curvature) {
 
 # A root of a rising function on [0, most], or its end.
 line_search <- function(slope, most) {
-  if (slope(most) <= 0) {
+  ends <- c(slope(0), slope(most))
+  if (ends[[2L]] <= 0) {
     return(most)
   }
-  low <- 0
-  high <- most
-  at_low <- slope(0)
-  at_high <- slope(most)
-  for (i in 1:60) {
-    middle <- low - at_low * (high - low) / (at_high - at_low)
-    if (i %% 3 == 0 || !is.finite(middle) || middle <= low || middle >= high) {
-      middle <- (low + high) / 2
-    }
-    at <- slope(middle)
-    if (at > 0) {
-      high <- middle
-      at_high <- at
-    } else {
-      low <- middle
-      at_low <- at
-    }
-    if (high - low <= 1e-14 * most || at == 0) break
+  if (ends[[1L]] >= 0) {
+    return(0)
   }
-  if (at == 0) middle else if (abs(at_low) < abs(at_high)) low else high
+  stats::uniroot(slope, c(0, most), f.lower = ends[[1L]], f.upper = ends[[2L]],
+                 tol = 1e-14 * most)$root
 }
 
 shift_weight <- function(active, from, to, step) {
