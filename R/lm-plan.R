@@ -52,8 +52,6 @@ tuned_columns <- function(known, centred) {
   list(x = sum(missing[-last]), y = sum(missing[last]), zero = !centred)
 }
 
-as_tuned <- function(tuned) if (is.list(tuned)) tuned else list(x = tuned, y = 0, zero = FALSE)
-
 # Where one scale in many is lost it has a stand-in (R/lm-pool.R): each may be noisier.
 pooled_need <- function(x) max(0.5, min(1, sqrt(10 / x)))
 
@@ -61,7 +59,6 @@ RESPONSE_NEED <- 1.4
 
 # What the searches need and the least and most of their shares, one row per release.
 searches <- function(tuned) {
-  tuned <- as_tuned(tuned)
   names <- if (tuned$zero) "sizes" else c("pairs", "exponents", "location")
   x <- SEARCHES[names, ]
   pooled <- names %in% c("pairs", "sizes")
@@ -85,7 +82,7 @@ search_shares <- function(n, tuned, mu) {
   stats::setNames(as.numeric(share), rownames(all))
 }
 
-# tuned: from tuned_columns(), or a number of columns of x; k: coefficients, the intercept
+# tuned: from tuned_columns(); k: coefficients, the intercept
 # among them.
 plan_lm <- function(n, k, tuned, mu, delta, control, gradient, loss = loss_squared()) {
   clips <- clip_releases(gradient, loss)

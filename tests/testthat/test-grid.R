@@ -138,14 +138,17 @@ test_that("levels that a double cannot divide are refused", {
 test_that("noise of kind none is only for the noiseless mode", {
   expect_identical(count_law("none", 10, Inf, 1)$noise, c(0, 0))
   expect_identical(sum_law("none", 10, 1, Inf)$limit, Inf)
-  kind <- function(mu) finish_plan(plan_lm(100, 3, 3, mu, 0, dp_control(), grad_clipped()))$kind
+  kind <- function(mu) {
+    finish_plan(plan_lm(100, 3, tuned_x(3), mu, 0, dp_control(), grad_clipped()))$kind
+  }
   expect_identical(kind(Inf), "none")
   expect_identical(kind(1e-9), "gaussian")
 })
 
 test_that("the noise of dp_lm's stages costs what the ledger is told", {
-  plan <- finish_plan(plan_lm(1e4, 6, 6, 0.8, 1e-6, dp_control(iterations = 7), grad_clipped()))
-  events <- lm_events(plan, 6)
+  control <- dp_control(iterations = 7)
+  plan <- finish_plan(plan_lm(1e4, 6, tuned_x(6), 0.8, 1e-6, control, grad_clipped()))
+  events <- lm_events(plan, tuned_x(6))
   told <- vapply(events, function(e) e$cost^2 * e$count, 0)
   expect_equal(sum(told), 0.8^2, tolerance = 1e-9)
   spent <- function(sensitivity, law) (law$unit * sensitivity / 2^law$noise[[2L]])^2

@@ -39,7 +39,7 @@ test_that("a start of noise alone is near zero, a clear one is kept", {
 
 test_that("steps are whole where there are many rows and short where noise is much", {
   plan_at <- function(n, k) {
-    finish_plan(plan_lm(n, k, k, 0.2, 1e-6, dp_control(), grad_clipped()))
+    finish_plan(plan_lm(n, k, tuned_x(k), 0.2, 1e-6, dp_control(), grad_clipped()))
   }
   steps <- function(n, k) {
     vapply(1:4, function(s) noise_step(plan_at(n, k), s, n, k), 0)
@@ -49,7 +49,7 @@ test_that("steps are whole where there are many rows and short where noise is mu
   few <- steps(3000, 100)
   expect_true(all(few > 0 & few < 0.5))
   expect_true(all(steps(3000, 50) >= few))
-  none <- finish_plan(plan_lm(100, 3, 3, Inf, 0, dp_control(), grad_clipped()))
+  none <- finish_plan(plan_lm(100, 3, tuned_x(3), Inf, 0, dp_control(), grad_clipped()))
   expect_identical(noise_step(none, 1, 100, 3), 1)
 })
 

@@ -80,7 +80,7 @@ test_that("quantiles read from octaves are those of the data within a cell", {
 tuned <- function(v, mu = 50, seed = 1) {
   set.seed(seed)
   n <- length(v)
-  plan <- finish_plan(plan_lm(n, 2, 1, mu, 1e-9, dp_control(), grad_clipped()))
+  plan <- finish_plan(plan_lm(n, 2, tuned_x(1), mu, 1e-9, dp_control(), grad_clipped()))
   tune_columns(new_rows(matrix(v), which = 0), plan, n, list(center = NA_real_, scale = NA_real_),
                dp_control(rng = "R"))
 }

@@ -316,7 +316,7 @@ test_that("a level is that of the public moment, or the given one, in the unit i
   expect_identical(unname(fit$center), rep(0, 3))
   spec <- sco_spec(2, 1e-6, loss_squared(), grad_winsorized(), no_constraint(), "pgd", NULL,
                    moment, NULL, dp_control())
-  plan <- plan_sco(4000, 3, 0, discrete_gaussian_mu(2, 1e-6), spec)
+  plan <- plan_sco(4000, 3, tuned_x(0), discrete_gaussian_mu(2, 1e-6), spec)
   mu <- plan$mu * sqrt(plan$share[["descent"]])
   want <- moment_level(grad_winsorized(), moment, 4000, 3, 2 * sqrt(3) / mu, 0.05)
   expect_equal(fit$bound, rep(want, 4))
