@@ -223,7 +223,7 @@ test_that("vertices of extreme sizes are refused before anything is spent", {
     expect_error(polytope(size * diag(6)), "`vertices`", class = "dp_error")
   }
   expect_refusal(function(b) dp_sco(z$x, z$y, 5e-8, 0, constraint = l1_ball(1), budget = b),
-                 "`epsilon`|too few|epsilon")
+                 "`epsilon` is too small")
 })
 
 test_that("slopes are brought into the ball exactly, in any unit", {

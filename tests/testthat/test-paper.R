@@ -91,25 +91,32 @@ test_that("the strongly convex branch has Theorem 7's constants, noise of the sm
   expect_equal(plan_paper(n, 2, spec, FALSE)$eta, 1 / 4)
 })
 
+# A fit of one step over all rows, and what its seed drew: groups, then the key of the noise.
+one_step <- function(seed, ...) {
+  control <- paper(smoothness = 2, gradient_bound = 8, iterations = 1)
+  set.seed(seed)
+  fit <- run_paper(..., control = control)
+  set.seed(seed)
+  order <- random_order(n, release_key(control))
+  groups <- ceiling(4 * log(2 * 2 / 0.05))
+  list(
+    fit = fit, key = release_key(control), groups = groups,
+    tau = (5 * 0.8 * 2003 / 2^1.5)^(1 / 1.5), made = partition_groups(n, groups, order)
+  )
+}
+
 test_that("a step of the paper is its formula, written out", {
   # one step over all rows, and the noise of the same key
-  control <- paper(smoothness = 2, gradient_bound = 8, iterations = 1)
-  set.seed(462)
-  fit <- run_paper(control = control)
-  set.seed(462)
-  order <- random_order(n, release_key(control))
-  key <- release_key(control)
-  groups <- ceiling(4 * log(2 * 2 / 0.05))
-  tau <- (5 * 0.8 * 2003 / 2^1.5)^(1 / 1.5)
-  made <- partition_groups(n, groups, order)
+  step <- one_step(462)
+  fit <- step$fit
   g <- -y * m
-  g <- ifelse(abs(g) <= tau, g, 0)
-  means <- rowsum(g, made$group) / tabulate(made$group + 1L)
+  g <- ifelse(abs(g) <= step$tau, g, 0)
+  means <- rowsum(g, step$made$group) / tabulate(step$made$group + 1L)
   gradient <- apply(means, 2L, stats::median)
   # one step has all of (epsilon, delta)
-  law <- coordinate_law("gaussian", n, 2, 1 / sigma_of(0.8, 1e-5), tau)
-  smallest <- floor(n / groups)
-  noise <- key_noise(law, 2, key) * law$step / smallest
+  law <- coordinate_law("gaussian", n, 2, 1 / sigma_of(0.8, 1e-5), step$tau)
+  smallest <- floor(n / step$groups)
+  noise <- key_noise(law, 2, step$key) * law$step / smallest
   w <- -min(4 / 8, 1 / 2) * (gradient + noise)
   w <- w * min(1, 2 / sqrt(sum(w^2)))
   expect_equal(coef(fit), w, tolerance = 1e-6)
@@ -117,20 +124,12 @@ test_that("a step of the paper is its formula, written out", {
 
 test_that("a robust loss steps as its own derivative would", {
   # levels and steps are of the derivative in the caller's units, clamp(r, k sigma)
-  control <- paper(smoothness = 2, gradient_bound = 8, iterations = 1)
-  set.seed(463)
-  fit <- run_paper(control = control, loss = loss_huber(k = 1.5, sigma = 2),
-                   constraint = l2_ball(99))
-  set.seed(463)
-  order <- random_order(n, release_key(control))
-  key <- release_key(control)
-  groups <- ceiling(4 * log(2 * 2 / 0.05))
-  tau <- (5 * 0.8 * 2003 / 2^1.5)^(1 / 1.5)
-  made <- partition_groups(n, groups, order)
+  step <- one_step(463, loss = loss_huber(k = 1.5, sigma = 2), constraint = l2_ball(99))
+  fit <- step$fit
   g <- pmin(pmax(-y, -3), 3) * m
-  gradient <- apply(rowsum(g, made$group) / tabulate(made$group + 1L), 2L, stats::median)
-  law <- coordinate_law("gaussian", n, 2, 1 / sigma_of(0.8, 1e-5), tau)
-  noise <- key_noise(law, 2, key) * law$step / floor(n / groups)
+  gradient <- apply(rowsum(g, step$made$group) / tabulate(step$made$group + 1L), 2L, stats::median)
+  law <- coordinate_law("gaussian", n, 2, 1 / sigma_of(0.8, 1e-5), step$tau)
+  noise <- key_noise(law, 2, step$key) * law$step / floor(n / step$groups)
   w <- -min(198 / 8, 1 / 2) * (gradient + noise)
   expect_lt(sum(w^2), 99^2)
   expect_equal(coef(fit), w, tolerance = 1e-6)
