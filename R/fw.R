@@ -32,7 +32,7 @@ run_fw <- function(schema, spec, scale, na.action, classes = NULL) {
     plan_fw(schema$n, p, spec, known, schema$intercept, is_sparse(schema$live$x))
   fit <- run_regression(
     schema, spec, plan, plan$events, known, na.action,
-    function(problem, schema, plan, known, constraint, control) {
+    function(problem, schema, plan, known, control) {
       fit_fw(problem, schema, plan, known, spec, control)
     },
     solver = "frank_wolfe"

@@ -1,7 +1,7 @@
 # From a problem (x, y, offset, use) and a plan to the coefficients of a logistic
 # regression, in the caller's units. The charge has been made; values are read from here on.
 
-fit_glm <- function(problem, schema, plan, known, constraint, control) {
+fit_glm <- function(problem, schema, plan, known, control) {
   n <- schema$n
   p <- ncol(problem$x)
   problem$y <- pmin(pmax(problem$y, 0), 1)
@@ -15,11 +15,11 @@ fit_glm <- function(problem, schema, plan, known, constraint, control) {
     columns$found[seq_len(p)] <- columns$found[seq_len(p)] & present
     rows <- logistic_rows(problem, columns, schema, control$threads)
   }
-  unit <- caller_scale(columns, schema)
-  fit <- descend_logistic(rows, noisy, plan, constraint, unit, n, control)
+  fit <- descend_logistic(rows, noisy, plan, n, control)
   list(
-    coefficients = caller_units(fit$w * unit, columns, schema), center = columns$center,
-    scale = columns$scale, found = columns$found, bound = fit$bound, sd = fit$sd
+    coefficients = caller_units(fit$w * caller_scale(columns, schema), columns, schema),
+    center = columns$center, scale = columns$scale, found = columns$found, bound = fit$bound,
+    sd = fit$sd
   )
 }
 
@@ -56,7 +56,7 @@ logistic_start <- function(pre, events, intercept) {
   w
 }
 
-descend_logistic <- function(rows, noisy, plan, constraint, unit, n, control) {
+descend_logistic <- function(rows, noisy, plan, n, control) {
   pre <- precondition(noisy)
   norm <- row_norms(rows, pre$root)
   k <- length(pre$start)
@@ -72,17 +72,16 @@ descend_logistic <- function(rows, noisy, plan, constraint, unit, n, control) {
     sds[[stage]] <- law$sd
     run <- run_stage(rows, norm, w, plan$steps[[stage]], c(law, list(
       eta = plan$eta * noise_step(plan, stage, n, k, GLM_NOISE_RISK) * stretch / pre$size,
-      root = pre$root, constraint = constraint$name,
-      radius = constraint$radius, unit = unit, loss = "logistic", estimator = "covariate"
+      root = pre$root, loss = "logistic", estimator = "covariate"
     )), control)
     w <- run$last
   }
-  if (plan$private) w <- run$average else w <- newton_logistic(rows, w, constraint, unit)
+  if (plan$private) w <- run$average else w <- newton_logistic(rows, w)
   list(w = w, bound = rep(bound, length(sds)), sd = sds)
 }
 
 # Not private: the same gradient under the second moments weighted by the curvature.
-newton_logistic <- function(rows, w, constraint, unit, steps = 30L) {
+newton_logistic <- function(rows, w, steps = 30L) {
   z <- sweep(sweep(rows$x, 2L, rows$center), 2L, rows$inv_scale, `*`)
   if (rows$intercept != 0) z <- cbind(rep(1, nrow(z)), z)
   z[rowSums(!is.finite(z)) > 0, ] <- 0
@@ -97,8 +96,7 @@ newton_logistic <- function(rows, w, constraint, unit, steps = 30L) {
     norm <- row_norms(rows, pre$root)
     law <- list(noise = c(0, 0), step = 0, limit = 1, bound = Inf)
     w <- run_stage(rows, norm, w, 1, c(law, list(
-      eta = 1 / pre$size, root = pre$root, constraint = constraint$name,
-      radius = constraint$radius, unit = unit, loss = "logistic", estimator = "covariate"
+      eta = 1 / pre$size, root = pre$root, loss = "logistic", estimator = "covariate"
     )), dp_control())$last
   }
   w

@@ -72,7 +72,7 @@ refit_columns <- function(problem, columns, choice, schema, plan, known, control
   problem$x[, lost] <- 0
   if (isTRUE(columns$tied)) plan$refit$quantile[] <- TIED_QUANTILE
   fit <- fit_lm(problem, sub_schema(schema, chosen), plan$refit,
-                list(center = center, scale = scale), no_constraint(), control)
+                list(center = center, scale = scale), control)
   if (plan$scaled) fit$found <- fit$found & columns$found[own]
   fit
 }

@@ -149,7 +149,7 @@ run_lasso <- function(schema, spec, scale, na.action) {
   plan <- plan_lasso(schema$n, p, spec, known, schema$intercept, is_sparse(schema$live$x))
   as_lasso(run_regression(
     schema, spec, plan, plan$events, known, na.action,
-    function(problem, schema, plan, known, constraint, control) {
+    function(problem, schema, plan, known, control) {
       fit_lasso(problem, schema, plan, known, spec, control)
     },
     solver = "select"

@@ -3,7 +3,7 @@
 
 # All stages. Returns the coefficients in standardised units, the clip levels and
 # the standard deviation of the noise in the last stage.
-descend <- function(rows, pre, plan, constraint, unit, n, control) {
+descend <- function(rows, pre, plan, n, control) {
   norm <- row_norms(rows, pre$root)
   k <- length(pre$start)
   w <- pre$start
@@ -25,8 +25,7 @@ descend <- function(rows, pre, plan, constraint, unit, n, control) {
     eta <- plan$eta * noise_step(plan, stage, n, k) * rule$step * covariate_stretch(pre, rule) /
       pre$size
     run <- run_stage(rows, norm, w, plan$steps[[stage]], c(law, list(
-      eta = eta, root = pre$root, constraint = constraint$name,
-      radius = constraint$radius, unit = unit, loss = rule$loss, estimator = rule$estimator,
+      eta = eta, root = pre$root, loss = rule$loss, estimator = rule$estimator,
       tuning = rule$tuning
     )), control)
     w <- run$last

@@ -1,7 +1,7 @@
 # From a problem (x, y, offset, use) and a plan to coefficients in the caller's
 # units. The charge has been made; values are read from here on.
 
-fit_lm <- function(problem, schema, plan, known, constraint, control) {
+fit_lm <- function(problem, schema, plan, known, control) {
   n <- schema$n
   p <- ncol(problem$x)
   report_stage(control, "scales and centres")
@@ -19,9 +19,8 @@ fit_lm <- function(problem, schema, plan, known, constraint, control) {
       rows <- standardised_rows(problem, columns, schema, control$threads)
     }
     if (columns$tied) plan$quantile[] <- TIED_QUANTILE
-    unit <- caller_scale(columns, schema)
     plan$sigma <- plan$loss$sigma / columns$scale[[p + 1L]]
-    fit <- descend(rows, precondition(noisy), plan, constraint, unit, n, control)
+    fit <- descend(rows, precondition(noisy), plan, n, control)
   }
   b <- fit$w * caller_scale(columns, schema)
   list(

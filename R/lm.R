@@ -215,7 +215,7 @@ run_regression <- function(schema, spec, plan, events, known, na.action, fitter,
   warn_large_delta(spec$delta, n)
   use <- curator_check(schema, na.action)
   ledger_charge(spec$budget, events, spec$epsilon, spec$delta, paste0("dp_", spec$front))
-  fit <- fitter(frame_values(schema, use), schema, plan, known, spec$constraint, spec$control)
+  fit <- fitter(frame_values(schema, use), schema, plan, known, spec$control)
   names <- c(setdiff(schema$columns, "(Intercept)"), schema$response)
   warn_not_found(fit$found, names, if (spec$loss$name == "mean") "their centre is returned.")
   out <- new_dp_fit(

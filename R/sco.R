@@ -233,7 +233,7 @@ run_sco <- function(schema, spec, scale, na.action, classes = NULL) {
   if (!plan$private && !paper) plan <- plain_plan(plan, spec)
   fit <- run_regression(
     schema, spec, plan, events, known, na.action,
-    function(problem, schema, plan, known, constraint, control) {
+    function(problem, schema, plan, known, control) {
       fit_sco(problem, schema, plan, known, spec, control)
     },
     output = plan$output

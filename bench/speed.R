@@ -30,8 +30,8 @@ passes <- function() {
   norm <- internal$row_norms(rows)
   law <- internal$gradient_law(n, d, 0.05, 5, NULL)
   plan <- c(law, list(
-    bound = 5, iterations = 1, eta = 1, root = NULL, constraint = "none", radius = Inf,
-    unit = rep(1, d), loss = "squared", estimator = "clipped"
+    bound = 5, iterations = 1, eta = 1, root = NULL,
+    loss = "squared", estimator = "clipped"
   ))
   saveRDS(x, file, compress = FALSE)
   vapply(seq_len(reps), function(i) {

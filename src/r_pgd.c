@@ -7,7 +7,7 @@
 #include "r_rule.h"
 #include "solve_pgd.h"
 
-/* plan: what r_rule() reads, and iterations, eta, constraint, radius, unit. */
+/* plan: what r_rule() reads, iterations and eta. */
 static dph_pgd r_plan(SEXP plan, const dph_rows *rows) {
   const size_t k = dph_rows_columns(rows);
   dph_pgd pgd;
@@ -20,13 +20,7 @@ static dph_pgd r_plan(SEXP plan, const dph_rows *rows) {
   pgd.eta = r_number(r_element(plan, "eta"), "eta");
   pgd.rule = r_rule(plan, rows);
   pgd.root = r_root(plan, k, &pgd.root_int);
-  pgd.constraint = dph_constraint_find(r_text(r_element(plan, "constraint"), "constraint"));
-  pgd.radius = r_number(r_element(plan, "radius"), "radius");
-  pgd.unit = r_doubles(r_element(plan, "unit"), k, 0, "unit");
   pgd.noise = r_noise_law(r_element(plan, "noise"));
-  if (!pgd.constraint) {
-    r_fail_argument("unknown constraint");
-  }
   if (!pgd.rule.estimator->multiplier) {
     r_fail_argument("this solver takes gradients of whole records");
   }

@@ -89,7 +89,6 @@ static dph_status iterate(const dph_rows *rows, const double *norm, double *w,
     for (size_t j = 0; j < state->k; j++) {
       w[j] -= pgd->eta * state->v[j];
     }
-    pgd->constraint->project(w, pgd->unit, state->k, rows->intercept, pgd->radius);
     memcpy(path + t * state->k, w, state->k * sizeof *w);
   }
   return DPH_OK;

@@ -1,16 +1,15 @@
-/* Projected gradient descent on the whole data with private gradients.
+/* Gradient descent on the whole data with private gradients.
  *
  * Step t at w:
  *   s = exact sum of clipped gradients (dph_gradient.h), k integers
  *   u = round(L s) + noise            L the preconditioner's root, or identity
- *   w <- project(w - eta L' u step / n)
+ *   w <- w - eta L' u step / n
  * u is what is released: n records, noise of standard deviation 2^bits on each
  * entry. All else is a function of u and of public numbers. The number of steps
  * is fixed beforehand. */
 #ifndef SOLVE_PGD_H_INCLUDED
 #define SOLVE_PGD_H_INCLUDED
 
-#include "dph_constraint.h"
 #include "dph_gradient.h"
 
 typedef struct {
@@ -18,9 +17,6 @@ typedef struct {
   double eta;
   const double *root;      /* k x k lower triangular, multiples of 2^-20; or NULL */
   const int64_t *root_int; /* root * 2^20, or NULL */
-  const dph_constraint *constraint;
-  double radius;
-  const double *unit; /* k: caller's units per standardised unit */
   dph_gradient_rule rule;
   dph_noise_law noise;
 } dph_pgd;

@@ -13,7 +13,7 @@ levels <- list(
   "2" = c("dph_noise", "dph_loss", "dph_source", "dph_rows", "dph_fixed", "dph_scale",
     "dph_bucket", "dph_element", "dph_groups"),
   "3" = c(
-    "dph_choose", "dph_quantile", "dph_mean", "dph_constraint", "dph_mechanism",
+    "dph_choose", "dph_quantile", "dph_mean", "dph_mechanism",
     "dph_gradient", "dph_work", "dph_cells", "dph_moments", "dph_sums", "dph_rank", "dph_flip",
     "dph_sparse"
   )

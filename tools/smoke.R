@@ -33,8 +33,8 @@ entries <- local({
   moments <- moment_law(n, 5, 1, 2)
   law <- gradient_law(n, 4, 1, 2, root)
   plan <- c(law[c("noise", "step", "limit")], list(
-    bound = 2, iterations = 3, eta = 1, root = root, constraint = "l2_ball", radius = 1,
-    unit = rep(1, 4), loss = "squared", estimator = "clipped"
+    bound = 2, iterations = 3, eta = 1, root = root,
+    loss = "squared", estimator = "clipped"
   ))
   logistic <- utils::modifyList(plan, list(loss = "logistic", estimator = "covariate"))
   coordinates <- utils::modifyList(plan, list(

@@ -75,11 +75,12 @@ hard_root <- function(k, condition, size = 1) {
   precondition(list(moments = moments, sd = 0))$root
 }
 
-descent_plan <- function(k, law, bound, root = NULL, iterations = 1, eta = 1,
-                         constraint = no_constraint(), unit = rep(1, k)) {
+# Columns of x to be searched for centre and scale, and no response.
+tuned_x <- function(x) list(x = x, y = 0, zero = FALSE)
+
+descent_plan <- function(k, law, bound, root = NULL, iterations = 1, eta = 1) {
   c(law[c("noise", "step", "limit")], list(
-    bound = bound, iterations = as.double(iterations), eta = eta, root = root,
-    constraint = constraint$name, radius = constraint$radius, unit = unit, loss = "squared",
+    bound = bound, iterations = as.double(iterations), eta = eta, root = root, loss = "squared",
     estimator = "clipped"
   ))
 }
@@ -250,11 +251,10 @@ twin_complete <- function(rows) {
   unname(colSums(ok))
 }
 
-# Projected gradient descent without noise.
+# Gradient descent without noise.
 twin_descent <- function(rows, norm, w, plan) {
   n <- nrow(rows$x)
   path <- matrix(0, length(w), plan$iterations)
-  slopes <- seq_along(w) > (rows$intercept != 0)
   for (t in seq_len(plan$iterations)) {
     if (plan$step > 0) {
       u <- twin_lower(plan$root, twin_gradient_sum(rows, norm, w, plan, plan$bound)) * plan$step
@@ -264,10 +264,6 @@ twin_descent <- function(rows, norm, w, plan) {
     }
     if (!is.null(plan$root)) u <- drop(t(plan$root) %*% u)
     w <- w - plan$eta * u / n
-    if (plan$constraint == "l2_ball") {
-      size <- l2((w * plan$unit)[slopes])
-      if (size > plan$radius) w[slopes] <- w[slopes] * plan$radius / size
-    }
     path[, t] <- w
   }
   path
