@@ -2,7 +2,7 @@
 # returns numbers in records or in the caller's grid. `exact = TRUE` (tests only)
 # returns the integer statistic instead, as columns hi and lo, with no noise.
 
-# The rows that C walks over. x: a double matrix, or compressed columns (R/sparse.R), from which
+# The rows that C walks over. x: a double matrix, or compressed columns (R/compressed.R), from which
 # only gradients can be taken, coordinate by coordinate. center and inv_scale: one entry per column
 # of x.
 # which: columns to count, from 0, ncol(x) standing for the response.

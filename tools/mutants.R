@@ -234,33 +234,33 @@ mutants <- list(
   # ---- compressed columns -----------------------------------------------------------
   mutant(
     "sparse-twice", "src/dph_sparse.c", "falls |= s->i[e] <= last;", "falls |= s->i[e] < last;",
-    "a record may stand in a column more than once", "sparse"
+    "a record may stand in a column more than once", "compressed"
   ),
   mutant(
     "sparse-twice-clamped", "src/dph_sparse.c", "bad |= s->i[e] <= last;",
-    "bad |= s->i[e] < last;", "the same where entries are clamped and added at once", "sparse"
+    "bad |= s->i[e] < last;", "the same where entries are clamped and added at once", "compressed"
   ),
   mutant(
     "sparse-past-the-end", "src/dph_sparse.c",
     "return !bad && (last < 0 || (unsigned)last < rows);", "return !bad;",
-    "a row that is not there is taken for the first", "sparse"
+    "a row that is not there is taken for the first", "compressed"
   ),
   mutant(
     "sparse-clamp-doubled", "src/dph_sparse.c", "v = v < limit ? v : limit;",
-    "v = v < 2.0 * limit ? v : 2.0 * limit;", "a contribution of twice the limit", "sparse"
+    "v = v < 2.0 * limit ? v : 2.0 * limit;", "a contribution of twice the limit", "compressed"
   ),
   mutant(
     "sparse-nan-through-the-clamp", "src/dph_sparse.c", "v = v == v ? v : 0.0;\n", "",
-    "a record that is left out adds the limit", "sparse"
+    "a record that is left out adds the limit", "compressed"
   ),
   mutant(
     "sparse-infinite-row-kept", "src/dph_sparse.c",
     "(unsigned char)(t->valid[r] && norm[r] < INFINITY);", "(unsigned char)t->valid[r];",
-    "a record that is not finite, or not in use, is not left out", "sparse"
+    "a record that is not finite, or not in use, is not left out", "compressed"
   ),
   mutant(
     "sparse-zeros-forgotten", "src/dph_sparse.c", "(int64_t)(valid * s->rows.p - there);", "0;",
-    "zeros are not counted, so that the level is that of the entries alone", "sparse"
+    "zeros are not counted, so that the level is that of the entries alone", "compressed"
   ),
   # ---- noise ----------------------------------------------------------------------------
   mutant(

@@ -1,5 +1,5 @@
 # A sparse design that is never made dense: Frank-Wolfe of 50 rounds beside sparse crossprod().
-#   R_LIBS=.Rlib OMP_NUM_THREADS=1 Rscript bench/sparse.R [repetitions]
+#   R_LIBS=.Rlib OMP_NUM_THREADS=1 Rscript bench/compressed.R [repetitions]
 source("bench/tools.R")
 
 reps <- repetitions(7L)
@@ -27,7 +27,7 @@ suppressWarnings(dp_sco(x, y, 1, 1e-5, constraint = l1_ball(10), control = many)
 most <- sum(gc()[, 6L])
 middle <- apply(seconds, 1L, stats::median)
 write_table(
-  "sparse", "Frank-Wolfe of 50 rounds, n = 2000, d = 1e5, 1 % not zero, one thread",
+  "compressed", "Frank-Wolfe of 50 rounds, n = 2000, d = 1e5, 1 % not zero, one thread",
   data.frame(
     what = c("sparse crossprod(x, r), s", "one draw among 2e5 vertices, s", "fit, s",
              "(fit - 50 draws) / crossprod", "R's memory at most, data included, MB"),
