@@ -89,19 +89,26 @@ response_scale <- function(problem, schema, plan, known, control) {
 
 # What sco_loss_rule() and the walks in C need (R/sco-descent.R), and the vertices.
 fw_state <- function(problem, schema, columns, spec, capped = FALSE) {
+  state <- coordinate_state(problem, schema, columns, spec)
+  cap <- if (capped) VERTEX_REACH * sqrt(state$p) * state$response / state$scale
+  state$set <- vertex_set(spec$constraint, state$p, state$scale, cap)
+  state$capped <- capped
+  state
+}
+
+# The standardised problem for sums of gradient coordinates (fw_sums()); `norm` of the set is what
+# a score is at most per sum.
+coordinate_state <- function(problem, schema, columns, spec) {
   p <- ncol(problem$x)
-  own <- seq_len(p)
   response <- columns$scale[[p + 1L]]
-  rows <- standardised_rows(problem, columns, schema)
+  rows <- standardised_rows(problem, columns, schema, spec$control$threads)
   if (margin_loss(spec$loss)) rows$margin_offset <- as.double(spec$loss$name == "logistic")
   list(
     rows = rows, norm = row_norms(rows), n = schema$n, p = p, k = p + schema$intercept,
     intercept = schema$intercept, loss = spec$loss, gradient = spec$gradient, unit = 1,
     response = response, center = columns$center, y = problem$y, offset = problem$offset,
-    scale = columns$scale[own], sigma = spec$loss$sigma, constraint = spec$constraint,
-    set = vertex_set(spec$constraint, p, columns$scale[own],
-                     if (capped) VERTEX_REACH * sqrt(p) * response / columns$scale[own]),
-    capped = capped
+    scale = columns$scale[seq_len(p)], sigma = spec$loss$sigma, constraint = spec$constraint,
+    set = list(norm = 1)
   )
 }
 
