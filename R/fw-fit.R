@@ -39,7 +39,7 @@ fw_columns <- function(problem, schema, plan, known, control) {
   own <- seq_len(p)
   center <- ifelse(is.na(known$center), 0, known$center)
   scale <- ifelse(is.na(known$scale), 1, known$scale)
-  if (!plan$private && schema$intercept && !is_sparse(problem$x)) {
+  if (!plan$private && !isTRUE(plan$centred) && schema$intercept && !is_sparse(problem$x)) {
     plain <- plain_scales(problem, schema$n, control$threads)$center
     center[own] <- ifelse(is.na(known$center), plain, center)[own]
   }
@@ -177,14 +177,14 @@ fw_sums <- function(state, b, w0, rule, view = NULL) {
   release_gradient(at$rows, at$norm, at$w, plan)
 }
 
-fw_level_found <- function(state, plan, tuning, b, control) {
+fw_level_found <- function(state, plan, tuning, b, control, w0 = 0) {
   if (!is.null(plan$level)) {
     return(plan$level * level_unit(state, tuning))
   }
   if (!plan$private) {
     return(Inf)
   }
-  at <- sco_point(state, fw_point(state, b, 0))
+  at <- sco_point(state, fw_point(state, b, w0))
   rule <- c(sco_loss_rule(state, at, tuning), list(
     estimator = "winsorized", bound = 1, step = 1, limit = 1
   ))

@@ -42,8 +42,14 @@ shown_coefficients <- function(x) {
 #' @rdname dp_lasso_methods
 #' @export
 print.dp_lasso <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  shown <- shown_coefficients(x)
   cat("Private LASSO, radius ", format(x$constraint$radius, digits = digits), "\n", sep = "")
+  print_selected(x, digits)
+  invisible(x)
+}
+
+# What follows the first line of a fit with few slopes.
+print_selected <- function(x, digits) {
+  shown <- shown_coefficients(x)
   if (!is.null(x$schema$formula)) cat(deparse(x$schema$formula, width.cutoff = 90L), sep = "\n")
   print_stamp(x$privacy)
   slopes <- sum(names(x$coefficients) != "(Intercept)")
@@ -51,7 +57,6 @@ print.dp_lasso <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
               sum(names(shown) != "(Intercept)"), slopes))
   print(format(utils::head(shown, PLOT_ROWS), digits = digits), quote = FALSE)
   if (length(shown) > PLOT_ROWS) cat("... and", length(shown) - PLOT_ROWS, "more\n")
-  invisible(x)
 }
 
 #' @rdname dp_lasso_methods
@@ -81,12 +86,7 @@ fw_iterates <- function(x) {
 #' @export
 plot.dp_lasso <- function(x, ...) {
   if (!identical(x$solver, "frank_wolfe") || identical(x$privacy$epsilon, Inf)) {
-    shown <- shown_coefficients(x)
-    shown <- shown[names(shown) != "(Intercept)"]
-    largest <- sort(utils::head(order(-abs(shown)), PLOT_ROWS))
-    draw_dots(rev(shown[largest]), stamped("Private LASSO", x$privacy), "slope", ...)
-    graphics::abline(v = 0, col = "grey50", lty = 2)
-    return(invisible(x))
+    return(plot_selected(x, "Private LASSO", ...))
   }
   path <- fw_iterates(x)
   rounds <- seq_len(ncol(path)) - 1L
@@ -96,5 +96,14 @@ plot.dp_lasso <- function(x, ...) {
   last <- path[, ncol(path)]
   named <- utils::head(order(-abs(last)), 8L)
   graphics::text(max(rounds), last[named], rownames(path)[named], pos = 2, cex = 0.7)
+  invisible(x)
+}
+
+plot_selected <- function(x, title, ...) {
+  shown <- shown_coefficients(x)
+  shown <- shown[names(shown) != "(Intercept)"]
+  largest <- sort(utils::head(order(-abs(shown)), PLOT_ROWS))
+  draw_dots(rev(shown[largest]), stamped(title, x$privacy), "slope", ...)
+  graphics::abline(v = 0, col = "grey50", lty = 2)
   invisible(x)
 }

@@ -146,11 +146,14 @@ run_lasso <- function(schema, spec, scale, na.action) {
   }
   p <- length(schema$columns) - schema$intercept
   if (p < 1L) dp_abort("there is no slope to constrain.")
-  plan <- plan_lasso(schema$n, p, spec, known, schema$intercept, is_sparse(schema$live$x))
+  size <- largest_sparsity(schema$n, p, spec)
+  plan <- plan_select(schema$n, p, spec, known, schema$intercept, size, size,
+                      is_sparse(schema$live$x))
   as_lasso(run_regression(
     schema, spec, plan, plan$events, known, na.action,
     function(problem, schema, plan, known, control) {
-      fit_lasso(problem, schema, plan, known, spec, control)
+      fit <- fit_select(problem, schema, plan, known, spec, control)
+      select_result(into_ball(fit, schema, spec$constraint$radius), schema)
     },
     solver = "select"
   ), gradient = "clipped")

@@ -81,8 +81,10 @@ tune_part <- function(out, problem, schema, plan, known, which, part, control) {
   if (length(which) == 0L) {
     return(out)
   }
-  rows <- new_rows(problem$x, problem$y, problem$offset, problem$use,
-                   intercept = schema$intercept, which = which - 1, threads = control$threads)
+  # the response alone needs no x, which may be sparse
+  x <- if (is_sparse(problem$x)) matrix(0, nrow(problem$x), 1L) else problem$x
+  rows <- new_rows(x, problem$y, problem$offset, problem$use, intercept = schema$intercept,
+                   which = if (part == "") which - 1 else ncol(x), threads = control$threads)
   if (part == "" && !schema$intercept) {
     got <- size_columns(rows, plan, schema$n, control)
   } else {

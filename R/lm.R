@@ -159,10 +159,11 @@ lm_spec <- function(epsilon, delta, loss, gradient, constraint, penalty, budget,
   epsilon <- check_epsilon(epsilon)
   constraint <- as_constraint(constraint)
   gradient <- as_gradient(gradient)
-  if (is_vertex_set(constraint) && is_record(gradient) && is.null(gradient$bound)) {
+  chosen <- is_vertex_set(constraint) || constraint$name == "sparse_vectors"
+  if (chosen && is_record(gradient) && is.null(gradient$bound)) {
     gradient <- grad_winsorized()
   }
-  gaussian <- epsilon < Inf && !is_vertex_set(constraint)
+  gaussian <- epsilon < Inf && !chosen
   delta <- if (epsilon == Inf && missing(delta)) 0 else check_delta(delta, gaussian)
   list(
     epsilon = epsilon, delta = delta, loss = loss, gradient = gradient,

@@ -40,8 +40,10 @@
 #' *Constraints* on the slopes, in the caller's units: `no_constraint()`; `l2_ball(r)`, the
 #' Euclidean ball of radius `r` about zero; `l1_ball(r)`, all slopes with sum of absolute values at
 #' most `r`; `unit_simplex()`, slopes from 0 on that add to 1; `polytope(vertices)`, the averages of
-#' the rows of a matrix (also a sparse one of package Matrix). The last three go with the
-#' Frank-Wolfe solver of [dp_sco()]. The intercept is free.
+#' the rows of a matrix (also a sparse one of package Matrix). These three go with the
+#' Frank-Wolfe solver of [dp_sco()]. `sparse_vectors(s)`: at most `s` slopes that are not zero, with
+#' Euclidean length at most `radius`; it goes with the solver `"iht"` ([iht_solver]). The intercept
+#' is free.
 #'
 #' *Penalties*: `ridge(lambda)` adds lambda/2 times the sum of squares of the slopes, in the
 #' caller's units, to the mean loss. It needs no data, so that it costs nothing.
@@ -50,7 +52,9 @@
 #'   efficiency with Gaussian errors.
 #' @param sigma Positive number, the public scale of the residuals in the response's units (one
 #'   that is far off makes a bad fit, without a warning), or `NULL`.
-#' @param C,tau,s,K Number between 1e-50 and 1e50, or `NULL`.
+#' @param C,tau,s,K Number between 1e-50 and 1e50, or `NULL`; `s` of `sparse_vectors()`: whole
+#'   number from 1 on.
+#' @param radius Positive number, or `Inf`.
 #' @param groups Whole number from 1 on; `NULL`: 2 log(2 k / xi) with k coefficients and `xi` of
 #'   [dp_control()].
 #' @param beta Positive number, or `Inf`.
@@ -202,6 +206,14 @@ polytope <- function(vertices) {
   new_part("dp_constraint", "polytope", vertices = check_vertices(vertices))
 }
 
+#' @rdname problem_parts
+#' @export
+sparse_vectors <- function(s, radius = Inf) {
+  s <- check_count(s, "s")
+  new_part("dp_constraint", "sparse_vectors", s = s,
+           radius = check_number(radius, "radius", 0, open = TRUE, finite = FALSE))
+}
+
 #' @export
 print.dp_part <- function(x, ...) {
   numbers <- Filter(function(v) is.numeric(v) && length(v) == 1L, unclass(x))
@@ -256,7 +268,8 @@ as_constraint <- function(constraint) {
   as_part(
     constraint, "dp_constraint", "constraint",
     list(none = no_constraint, unit_simplex = unit_simplex),
-    "no_constraint(), l2_ball(r), l1_ball(r), unit_simplex() or polytope(vertices)"
+    paste("no_constraint(), l2_ball(r), l1_ball(r), unit_simplex(), polytope(vertices) or",
+          "sparse_vectors(s)")
   )
 }
 

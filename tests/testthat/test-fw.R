@@ -228,16 +228,16 @@ test_that("vertices of extreme sizes are refused before anything is spent", {
 
 test_that("slopes are brought into the ball exactly, in any unit", {
   for (unit in c(1e-8, 1, 1e8)) {
-    fit <- list(scale = rep(unit, 3))
-    expect_equal(into_ball(c(2, 1, 0), fit, 1.5), c(1.25, 0.25, 0))
-    expect_equal(into_ball(c(-2, 1, 0), fit, 0.5), c(-0.5, 0, 0))
+    scale <- rep(unit, 3)
+    expect_equal(nearest_in_ball(c(2, 1, 0), scale, 1.5), c(1.25, 0.25, 0))
+    expect_equal(nearest_in_ball(c(-2, 1, 0), scale, 0.5), c(-0.5, 0, 0))
   }
   set.seed(305)
   for (i in 1:50) {
     b <- stats::rnorm(6)
     scale <- exp(stats::rnorm(6))
     r <- stats::runif(1) * sum(abs(b))
-    out <- into_ball(b, list(scale = scale), r)
+    out <- nearest_in_ball(b, scale, r)
     expect_equal(sum(abs(out)), r)
     # what is taken away is the same in units of the weights where something is left
     taken <- (abs(b) - abs(out)) * scale^2

@@ -1,0 +1,87 @@
+# Rough scales and centres of many columns at little cost, for choosing among them; those that are
+# chosen are measured well later. All columns together are one release of sizes and one of sums.
+
+# Octaves of a column's sizes: as many neighbouring ones as hold most of it.
+SIZE_WINDOW <- 3
+
+rough_columns <- function(columns, problem, schema, plan, known, control) {
+  which <- which(is.na(known$scale) | is.na(known$center))
+  which <- which[which <= plan$p]
+  rows <- new_rows(problem$x, problem$y, problem$offset, problem$use,
+                   intercept = schema$intercept, which = which - 1, threads = control$threads)
+  law <- count_law("gaussian", schema$n, plan$cost[["sizes"]], sqrt(2 * length(which)))
+  counts <- release_octaves(rows, "columns", octave_cells(), law, release_key(control))
+  scale <- rough_scales(counts[-1L, , drop = FALSE], law$sd)
+  columns$scale[which] <- ifelse(is.na(known$scale[which]), scale, known$scale[which])
+  if (plan$cost[["centers"]] > 0) {
+    center <- rough_centers(problem, columns, which, plan, control)
+    columns$center[which] <- ifelse(is.na(known$center[which]), center, known$center[which])
+  }
+  columns
+}
+
+# counts: octaves x columns. The window of octaves with the largest count, if it stands out of the
+# noise of all windows; else among those where the columns together are; else, for columns lost in
+# the noise, that of all columns. About one standard deviation for a bell-shaped column.
+rough_scales <- function(counts, sd) {
+  last <- nrow(counts) - SIZE_WINDOW + 1L
+  windows <- Reduce(`+`, lapply(seq_len(SIZE_WINDOW) - 1L, function(i) {
+    counts[seq_len(last) + i, , drop = FALSE]
+  }))
+  sd_window <- sd * sqrt(SIZE_WINDOW)
+  best <- largest_window(windows, sd_window, 0.05 / ncol(counts))
+  all <- occupied_cells(rowSums(counts), list(kind = "gaussian", sd = sd * sqrt(ncol(counts))))
+  there <- if (any(all > 0)) range(which(all > 0)) + c(1L - SIZE_WINDOW, 0L) else c(1L, last)
+  there <- seq(max(1L, there[[1L]]), min(last, there[[2L]]))
+  common <- windows[there, , drop = FALSE]
+  # where columns have no octaves in common, the largest window is the best guess
+  chance <- if (any(all > 0)) 1 else Inf
+  best <- ifelse(is.na(best), there[largest_window(common, sd_window, chance)], best)
+  best[is.na(best)] <- there[[which.max(rowSums(common))]]
+  scale <- 2^octave_edges(octave_cells())[best + SIZE_WINDOW - 1L]
+  ifelse(is.finite(scale) & is.finite(1 / scale), scale, 1)
+}
+
+# Per column; NA where noise alone has one as large with about this probability, or more.
+largest_window <- function(windows, sd, chance) {
+  best <- max.col(t(windows), ties.method = "first")
+  most <- windows[cbind(best, seq_len(ncol(windows)))]
+  least <- sd * sqrt(2 * log(max(1, nrow(windows) / chance)))
+  ifelse(chance == Inf | most > least, best, NA_integer_)
+}
+
+# Means of values within CENTER_LEVEL scales of zero; zero where noise may be all of it.
+rough_centers <- function(problem, columns, which, plan, control) {
+  law <- sum_law("gaussian", nrow(problem$x), length(which), plan$cost[["centers"]])
+  step <- CENTER_LEVEL * columns$scale[which] / law$limit
+  x <- if (length(which) < plan$p) problem$x[, which, drop = FALSE] else problem$x
+  rows <- new_rows(x, use = problem$use, inv_scale = 1 / step,
+                   threads = control$threads)
+  sums <- release_sums(rows, law, release_key(control))
+  noise <- 2^law$bits
+  ifelse(abs(sums) > 2.5 * noise, sums, 0) * step / nrow(problem$x)
+}
+
+# epsilon = Inf: means and standard deviations, column by column; compressed columns as they come.
+plain_columns <- function(problem, schema, plan, known, control) {
+  p <- plan$p
+  columns <- fw_columns(problem, schema, list(private = FALSE, centred = TRUE), known, control)
+  columns$later <- list(center = known$center, scale = known$scale)
+  if (!is_sparse(problem$x)) {
+    rows <- if (is.null(problem$use)) rep(TRUE, schema$n) else problem$use
+    for (j in which(is.na(known$center[seq_len(p)]) | is.na(known$scale[seq_len(p)]))) {
+      v <- problem$x[rows, j]
+      v <- v[is.finite(v)]
+      center <- if (schema$intercept && length(v) > 0L) mean(v) else 0
+      if (is.na(known$center[[j]])) columns$center[[j]] <- center
+      size <- if (length(v) > 0L) sqrt(mean((v - columns$center[[j]])^2)) else 0
+      flat <- !(size > 1e-12 * abs(columns$center[[j]]))
+      if (is.na(known$scale[[j]])) columns$scale[[j]] <- if (flat) 1 else size
+    }
+  }
+  response <- p + 1L
+  columns$later$center[[response]] <- columns$center[[response]]
+  columns$later$scale[[response]] <- columns$scale[[response]]
+  columns$found <- rep(TRUE, response)
+  columns
+}
