@@ -161,7 +161,9 @@ fw_psi_bound <- function(state, level) {
   if (state$loss$name != "squared") {
     return(1)
   }
-  most <- if (state$set$kind == "polytope") {
+  most <- if (state$set$kind == "sparse_vectors") {
+    sqrt(state$set$s) * state$set$radius
+  } else if (state$set$kind == "polytope") {
     max(if (inherits(state$set$vertices, "Matrix")) Matrix::rowSums(abs(state$set$vertices)) else
       rowSums(abs(state$set$vertices)))
   } else {

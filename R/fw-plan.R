@@ -105,23 +105,35 @@ stretch_fw <- function(plan, spec) {
 }
 
 fw_events <- function(plan, choice = "choice of a vertex, scores in tau |v|_1/n") {
-  pure <- plan$pure
-  choose <- if (pure) pure_event else exponential_event
-  noisy <- if (pure) laplace_event else gaussian_event
-  norm <- if (pure) 2 else sqrt(2)
+  choose <- if (plan$pure) pure_event else exponential_event
+  noisy <- if (plan$pure) laplace_event else gaussian_event
   cost <- plan$cost
-  event <- function(part, make) if (cost[[part]] > 0) make(cost[[part]])
-  Filter(Negate(is.null), list(
-    event("center", function(e) exponential_event(e, 1, 1, 2 / e, "median of the response")),
-    event("scale", function(e) noisy(e, 1, norm, norm / e, "sizes of the response, counts")),
-    event("level", function(e) noisy(e, 1, norm, norm / e, "gradient sizes, counts")),
-    event("intercept", function(e) {
-      noisy(e, plan$rounds, 2, 2 / e, "gradient of the intercept in tau/n")
-    }),
-    event("choice", function(e) {
-      choose(e, plan$rounds, 2, 4 / e, choice)
-    })
-  ))
+  c(
+    fw_search_events(plan),
+    if (cost[["intercept"]] > 0) {
+      list(noisy(cost[["intercept"]], plan$rounds, 2, 2 / cost[["intercept"]],
+                 "gradient of the intercept in tau/n"))
+    },
+    list(choose(cost[["choice"]], plan$rounds, 2, 4 / cost[["choice"]], choice))
+  )
+}
+
+# The response's place and size, and the level, `levels` times.
+fw_search_events <- function(plan, levels = 1) {
+  noisy <- if (plan$pure) laplace_event else gaussian_event
+  norm <- if (plan$pure) 2 else sqrt(2)
+  cost <- plan$cost
+  counts <- function(part, what, count) {
+    if (cost[[part]] > 0) list(noisy(cost[[part]], count, norm, norm / cost[[part]], what))
+  }
+  c(
+    if (cost[["center"]] > 0) {
+      list(exponential_event(cost[["center"]], 1, 1, 2 / cost[["center"]],
+                             "median of the response"))
+    },
+    counts("scale", "sizes of the response, counts", 1),
+    counts("level", "gradient sizes, counts", levels)
+  )
 }
 
 # A public level, or NULL: noise of a choice among 2 p vertices stands for noise of a sum.
@@ -135,7 +147,7 @@ fw_level <- function(spec, plan, n, p) {
 
 # Sums stay below 2^53 in size when multiplied by a vertex of this norm.
 fw_law <- function(plan, n, norm, reach) {
-  limit <- min(floor(2^52 / (n * norm)), 2^40)
+  limit <- plan$limit %||% min(floor(2^52 / (n * norm)), 2^40)
   if (limit < 16) dp_abort("`x` has too many rows for these vertices: the scores do not fit.")
   list(limit = limit, step = reach / limit, noise = c(0, 0))
 }

@@ -175,7 +175,10 @@ plain_response <- function(known) {
 # A fit with a logistic loss has the methods of dp_glm(), every fit those of dp_lm().
 regression_class <- function(spec) {
   logistic <- spec$loss$name == "logistic"
-  c(if (spec$front == "sco") "dp_sco", if (logistic) "dp_glm", "dp_lm", "dp_fit")
+  c(
+    if (spec$front == "sco") "dp_sco", if (spec$constraint$name == "sparse_vectors") "dp_sparse",
+    if (logistic) "dp_glm", "dp_lm", "dp_fit"
+  )
 }
 
 #' Predictions of a private logistic regression

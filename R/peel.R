@@ -123,7 +123,7 @@ plan_peel <- function(s, sensitivity, epsilon, delta, calibration, constant, bud
 }
 
 # Laplace values count as s releases of one entry, Gaussian ones as one of s entries.
-peel_events <- function(s, sensitivity, scale, how) {
+peel_events <- function(s, sensitivity, scale, how, labels = c("choice", "values")) {
   epsilon0 <- 2 / scale[[1L]]
   choice <- score_law(epsilon0, sensitivity)
   if (how == "exponential") {
@@ -132,14 +132,14 @@ peel_events <- function(s, sensitivity, scale, how) {
     mu <- sqrt(s) / scale[[2L]]
     values <- vector_law("gaussian", s, mu, change)
     events <- list(
-      exponential_event(epsilon0, s, sensitivity, choice$scale, "choice"),
-      gaussian_event(mu, 1, change, values$scale, "values")
+      exponential_event(epsilon0, s, sensitivity, choice$scale, labels[[1L]]),
+      gaussian_event(mu, 1, change, values$scale, labels[[2L]])
     )
   } else {
     values <- vector_law("laplace", 1, 1 / scale[[2L]], sensitivity)
     events <- list(
-      pure_event(epsilon0, s, sensitivity, choice$scale, "choice"),
-      laplace_event(1 / scale[[2L]], s, sensitivity, values$scale, "values")
+      pure_event(epsilon0, s, sensitivity, choice$scale, labels[[1L]]),
+      laplace_event(1 / scale[[2L]], s, sensitivity, values$scale, labels[[2L]])
     )
   }
   list(choice = choice, values = values, how = how, events = events)

@@ -55,7 +55,8 @@
 #' @param loss,gradient,constraint,penalty Objects, see [problem_parts] and [loss_user()], or the
 #'   names of losses and gradients.
 #' @param solver `"pgd"`: projected gradient descent; `"frank_wolfe"` for [l1_ball()],
-#'   [unit_simplex()] and [polytope()]; `NULL`: the one that goes with the constraint.
+#'   [unit_simplex()] and [polytope()]; `"iht"` ([iht_solver]) for [sparse_vectors()]; `NULL`: the
+#'   one that goes with the constraint.
 #' @param moment A bound made by [moment_bound()] on each coordinate of the records' gradients (of
 #'   columns and response with `grad_shrunken()`), or `NULL`.
 #' @param scale As in [dp_lm()].
@@ -153,7 +154,7 @@ dp_sco.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset =
     y <- code_factor(y)
   }
   schema <- schema_matrix(x, y, offset, intercept, subset,
-                          sparse = is_vertex_set(spec$constraint))
+                          sparse = own_solver(spec$constraint) != "pgd")
   start_sco(schema, spec, scale, na.action, classes)
 }
 
@@ -171,14 +172,19 @@ sco_spec <- function(epsilon, delta, loss, gradient, constraint, solver, penalty
                      control) {
   loss <- as_loss(loss, names(LOSSES))
   constraint <- as_constraint(constraint)
-  own <- if (is_vertex_set(constraint)) "frank_wolfe" else "pgd"
-  solver <- check_choice(solver %||% own, "solver", c("pgd", "frank_wolfe"))
+  own <- own_solver(constraint)
+  solver <- check_choice(solver %||% own, "solver", c("pgd", "frank_wolfe", "iht"))
   if (solver != own) {
     dp_abort(sprintf("this constraint goes with `solver` = \"%s\": leave `solver` out.", own))
   }
   gradient <- as_gradient(gradient %||% if (own == "pgd") grad_clipped() else grad_winsorized())
   if (!is.null(moment)) moment <- check_moment(moment, moment_order(gradient))
   lm_spec(epsilon, delta, loss, gradient, constraint, penalty, budget, control, "dp_sco", moment)
+}
+
+own_solver <- function(constraint) {
+  switch(constraint$name, l1_ball = , unit_simplex = , polytope = "frank_wolfe",
+         sparse_vectors = "iht", "pgd")
 }
 
 start_sco <- function(schema, spec, scale, na.action, classes) {
@@ -216,6 +222,9 @@ run_sco <- function(schema, spec, scale, na.action, classes = NULL) {
   check_parts(spec)
   if (is_vertex_set(spec$constraint)) {
     return(run_fw(schema, spec, scale, na.action, classes))
+  }
+  if (spec$constraint$name == "sparse_vectors") {
+    return(run_iht(schema, spec, scale, na.action, classes))
   }
   paper <- spec$control$calibration == "paper"
   known <- known_scales(scale, schema)

@@ -19,15 +19,7 @@ SELECT_SHARES <- list(start = 0.01, choice = 0.33, middle = 0.24, last = 0.3)
 # The most that a round's fit takes.
 SELECT_MIDDLE <- 0.08
 
-# The most that searches in all columns may take; the octaves' need (R/lm-plan.R), and the noise of
-# a centre, in scales.
-SELECT_SEARCHES <- 0.12
-SELECT_SIZES <- list(most = 0.08, need = 16, noise = 0.2)
-
-# Values about zero count up to so many scales, for a centre.
-CENTER_LEVEL <- 2
-
-# And the standardised derivatives for the first intercept.
+# Standardised derivatives count up to so much for the first intercept.
 START_LEVEL <- 4
 
 # More rounds find more where columns are correlated, and make each choice and fit noisier.
@@ -75,34 +67,6 @@ plan_select <- function(n, p, spec, known, intercept, keep, total, sparse = FALS
   plan
 }
 
-# How columns are made comparable before any is chosen. `sparse`: columns that are not to be
-# centred are taken as they come.
-select_standard <- function(n, tuned, mu, sparse) {
-  if (tuned$x == 0) {
-    "known"
-  } else if (sparse) {
-    "none"
-  } else if (sum(search_shares(n, tuned, mu)) <= SELECT_SEARCHES) {
-    "search"
-  } else if (sum(sizes_shares(n, tuned, mu)) <= SELECT_SIZES$most) {
-    "sizes"
-  } else {
-    "none"
-  }
-}
-
-sizes_shares <- function(n, tuned, mu) {
-  sizes <- (sqrt(2 * tuned$x) * SELECT_SIZES$need / (n * mu))^2
-  centers <- if (tuned$zero) 0 else
-    (2 * CENTER_LEVEL * sqrt(tuned$x) / (SELECT_SIZES$noise * n * mu))^2
-  c(sizes = max(sizes, 0.003), centers = if (tuned$zero) 0 else max(centers, 0.003))
-}
-
-# What is searched for before the first round, as tuned_columns() has it.
-first_search <- function(plan) {
-  replace(plan$tuned, "x", if (plan$standardise == "search") plan$tuned$x else 0)
-}
-
 # What is searched for after a choice: centre and scale of the new columns.
 later_search <- function(plan, new) {
   known <- plan$standardise %in% c("known", "search") || plan$sparse
@@ -121,19 +85,14 @@ measure_share <- function(plan, mu) {
 
 select_shares <- function(plan, mu) {
   n <- plan$n
-  first <- first_search(plan)
   middles <- select_middles(plan)
   share <- c(
-    search = if (first$x + first$y > 0) sum(search_shares(n, first, mu)) else 0,
-    sizes = 0, centers = 0, start = if (plan$intercept) SELECT_SHARES$start else 0,
+    standard_shares(plan, mu), start = if (plan$intercept) SELECT_SHARES$start else 0,
     level = if (plan$source == "private") count_share(60, sqrt(2), n, mu, 0.003, 0.03) else 0,
     choice = SELECT_SHARES$choice, middle = min(SELECT_SHARES$middle / middles, SELECT_MIDDLE),
     last = SELECT_SHARES$last, measure = measure_share(plan, mu)
   )
   if (middles == 0) share[["middle"]] <- 0
-  if (plan$standardise == "sizes") {
-    share[c("sizes", "centers")] <- sizes_shares(n, plan$tuned, mu)
-  }
   times <- c(level = plan$rounds, measure = plan$rounds, middle = max(middles, 1))
   share / sum(replace(share, names(times), share[names(times)] * times))
 }
@@ -164,21 +123,8 @@ select_with_costs <- function(plan, cost, spec, kind) {
   plan
 }
 
-# A plan for the searches of R/lm-columns.R alone.
-search_plan <- function(n, tuned, mu) {
-  share <- if (tuned$x + tuned$y > 0) search_shares(n, tuned, mu)
-  list(private = TRUE, kind = "gaussian", mu = mu, share = share / sum(share), sub = 1)
-}
-
 select_events <- function(plan, kind) {
   cost <- plan$cost
-  first <- first_search(plan)
-  start <- list(
-    search_events(plan$search, first),
-    counts_of("sizes", cost, "column sizes, counts", sqrt(2 * plan$tuned$x)),
-    counts_of("centers", cost, "column sums in tau/n", 2 * sqrt(plan$tuned$x)),
-    counts_of("start", cost, "gradient of the intercept in tau/n", 2)
-  )
   rounds <- lapply(seq_len(plan$rounds), function(r) {
     list(
       counts_of("level", cost, "gradient sizes, counts", sqrt(2)),
@@ -191,30 +137,22 @@ select_events <- function(plan, kind) {
     )
   })
   Filter(Negate(is.null), c(
-    unlist_once(start), unlist_once(unlist_once(rounds)),
+    standard_events(plan), counts_of("start", cost, "gradient of the intercept in tau/n", 2),
+    unlist_once(unlist_once(rounds)),
     kind$events(plan$last, plan$keep + plan$intercept)
   ))
 }
 
 unlist_once <- function(x) do.call(c, x)
 
-# One Gaussian event, or nothing where it has no share.
-counts_of <- function(part, cost, what, sensitivity) {
-  if (cost[[part]] > 0) list(scaled_event(what, cost[[part]], 1, sensitivity))
-}
-
 # Refuses, before anything is spent, what leaves no room on the grids.
 check_select_laws <- function(plan, spec, kind) {
   n <- plan$n
   score_law(plan$cost[["choice"]], 2)
   fw_law(plan, n, 1, 1)
-  check_search_laws(plan$search, n, first_search(plan))
+  check_standard_laws(plan)
   if (plan$cost[["level"]] > 0) {
     count_law("gaussian", as.double(n) * plan$k, plan$cost[["level"]], sqrt(2) * plan$k)
-  }
-  if (plan$standardise == "sizes") {
-    count_law("gaussian", n, plan$cost[["sizes"]], sqrt(2 * plan$tuned$x))
-    if (!plan$tuned$zero) sum_law("gaussian", n, plan$tuned$x, plan$cost[["centers"]])
   }
   for (r in seq_len(plan$rounds)) {
     check_search_laws(plan$measure[[r]], n, plan$later[[r]])

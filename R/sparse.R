@@ -175,11 +175,11 @@ run_sparse <- function(schema, spec, scale, na.action, classes) {
   } else {
     run_select(schema, spec, scale, na.action, classes)
   }
-  b <- fit$coefficients
-  fit$selected <- setdiff(names(b)[b != 0], "(Intercept)")
   class(fit) <- c("dp_sparse", if (spec$loss$name == "logistic") "dp_glm", "dp_lm", "dp_fit")
   fit
 }
+
+selected_names <- function(b) setdiff(names(b)[b != 0], "(Intercept)")
 
 # Schema -> plan -> curator's checks -> charge -> values -> fit.
 run_select <- function(schema, spec, scale, na.action, classes) {
@@ -198,13 +198,14 @@ run_select <- function(schema, spec, scale, na.action, classes) {
     schema, spec, plan, plan$events, known, na.action,
     function(problem, schema, plan, known, control) {
       fit <- fit_select(problem, schema, plan, known, spec, control)
-      noise <<- slope_noise(fit, plan, schema)
+      noise <<- slope_noise(fit, plan, spec)
       if (is.null(spec$sparsity)) fit <- drop_noise(fit, noise, schema)
       select_result(fit, schema)
     },
     solver = "select"
   )
   fit$noise <- noise
+  fit$selected <- selected_names(fit$coefficients)
   warn_dominated(fit, schema)
   if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
   fit
@@ -222,17 +223,40 @@ largest_sparsity <- function(n, p, spec) {
 }
 
 # About the standard deviation of a slope of a standardised column without any signal, in scales of
-# the response: the noise of the average over a stage, and C / sqrt(k) for the size of one
-# record's derivative. From what was released.
-slope_noise <- function(fit, plan, schema) {
-  if (!plan$private || length(fit$kept) == 0L || is.null(fit$sd)) {
+# the response: that of the noise of the last fit, and C / sqrt(k) for the size of one record's
+# derivative. From what was released.
+slope_noise <- function(fit, plan, spec) {
+  if (!plan$private || length(fit$kept) == 0L || anyNA(fit$sd) || is.null(fit$sd)) {
     return(0)
   }
-  k <- length(fit$kept) + schema$intercept
-  last <- length(fit$sd)
-  steps <- plan$last$steps[[last]]
-  averaged <- steps - floor(steps / 6)
-  sqrt(fit$sd[[last]]^2 / averaged + fit$bound[[last]]^2 / (k * plan$n))
+  k <- length(fit$kept) + plan$intercept
+  logistic <- spec$loss$name == "logistic"
+  risk <- if (logistic) GLM_NOISE_RISK else NOISE_RISK
+  share <- vapply(seq_along(plan$last$steps), function(stage) {
+    noise_step(plan$last, stage, plan$n, k, risk)
+  }, 0)
+  curvature <- if (logistic) GLM_CURVATURE else 1
+  # the start is a ridge estimate from second moments, of rows of squared length about 2 (k + 1)
+  start <- 2 * (k + 1) / (plan$n * stage_cost(plan$last, "moments")) / curvature
+  noise <- averaged_noise(plan$last$steps, share, fit$sd / curvature, min(1, start))
+  sqrt(noise^2 + (fit$bound[[length(fit$bound)]] / curvature)^2 / (k * plan$n))
+}
+
+# Standard deviation of the average over all but the first sixth of the last stage, of iterates
+# w <- (1 - share) w + share sd z, z standard normal, from one with standard deviation `start`.
+averaged_noise <- function(steps, share, sd, start = 0) {
+  v <- start^2
+  with_sum <- of_sum <- 0
+  last <- length(steps)
+  for (stage in seq_len(last)) for (t in seq_len(steps[[stage]])) {
+    left <- 1 - share[[stage]]
+    v <- left^2 * v + (share[[stage]] * sd[[stage]])^2
+    if (stage == last && t > floor(steps[[last]] / 6)) {
+      of_sum <- of_sum + 2 * left * with_sum + v
+      with_sum <- left * with_sum + v
+    }
+  }
+  sqrt(of_sum) / (steps[[last]] - floor(steps[[last]] / 6))
 }
 
 # Slopes that are not twice as large as their noise become zero.
@@ -251,10 +275,12 @@ warn_dominated <- function(fit, schema) {
   if (schema$intercept) slopes <- slopes[-1L]
   p <- length(slopes)
   size <- slopes * fit$scale[seq_len(p)] / fit$scale[[p + 1L]]
-  if (fit$noise > 0 && max(abs(size)) < fit$noise) {
+  # the largest of so many would be about that without any signal
+  most <- max(1, sqrt(2 * log(max(1, sum(size != 0)))))
+  if (fit$noise > 0 && max(abs(size)) < most * fit$noise) {
     dp_warn(sprintf(paste(
       "dominated by noise: n = %.0f is too small for epsilon = %s and this many columns.",
-      "No slope is larger than its noise."
+      "No slope stands out of its noise."
     ), fit$n, format(fit$privacy$epsilon, digits = 3)), "dp_dominated")
   }
 }

@@ -21,12 +21,19 @@ new <- design(test)
 wanted <- log1p(test[, 281L])
 error <- function(fit) mean((wanted - predict(fit, new))^2)
 
-rows <- lapply(c(1, 2, 4), function(radius) {
+fits <- list(
+  `dp_lasso, radius 1` = function() dp_lasso(x, y, 1, 1e-5, radius = 1, control = control),
+  `dp_lasso, radius 2` = function() dp_lasso(x, y, 1, 1e-5, radius = 2, control = control),
+  `dp_lasso, radius 4` = function() dp_lasso(x, y, 1, 1e-5, radius = 4, control = control),
+  `dp_sparse, 10 slopes` = function() dp_sparse(x, y, 1, 1e-5, sparsity = 10, control = control),
+  `dp_sparse, by itself` = function() dp_sparse(x, y, 1, 1e-5, control = control)
+)
+rows <- lapply(names(fits), function(name) {
   got <- vapply(seq_len(reps), function(r) {
     set.seed(bench_seed + r)
-    error(outcome(dp_lasso(x, y, 1, 1e-5, radius = radius, control = control))$value)
+    error(outcome(fits[[name]]())$value)
   }, 0)
-  data.frame(radius = radius, mse = three(stats::median(got)), quartiles = spread(got),
+  data.frame(fit = name, mse = three(stats::median(got)), quartiles = spread(got),
              worst = three(max(got)), check.names = FALSE)
 })
 lasso <- if (requireNamespace("glmnet", quietly = TRUE)) {

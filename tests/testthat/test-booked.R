@@ -43,6 +43,8 @@ costs <- list(
   },
   release_gradient = function(f) {
     k <- length(f$w)
+    # exact sums, which a choice and noise follow
+    if (f$plan$noise[[1L]] == 0) return(c(mu2 = 0, pure = 0))
     if (f$plan$estimator %in% c("clipped", "covariate")) {
       size <- if (is.null(f$plan$root)) 1 else l2(f$plan$root)
       return(cost_of(f$plan$noise, 2 * (f$plan$bound / f$plan$step + (size + 1) * sqrt(k) / 2),
@@ -262,4 +264,52 @@ test_that("the papers' calibration spends what it books", {
   expect_booked(function() dp_sco(x, epsilon = 1, delta = 1e-6, loss = loss_mean(),
                                   gradient = grad_mom(), moment = moment_bound(2, 50),
                                   constraint = l2_ball(3), control = paper()))
+})
+
+test_that("rounds of choices and fits spend what they book", {
+  skip_on_cran()
+  set.seed(261)
+  x <- matrix(stats::rt(4000 * 6, 3), 4000)
+  y <- x[, 1] + big$y
+  old <- moves
+  on.exit(moves <<- old)
+  most <- 2 * min(floor(2^52 / 4000), 2^40)
+  moves <<- list(l2 = most, l1 = most, sup = most)
+  known <- list(x = list(center = 0, scale = 1), y = list(center = 0, scale = 1))
+  for (scale in list(NULL, known, known["x"], known["y"])) {
+    expect_booked(function() dp_sparse(x, y, 2, 1e-6, sparsity = 2, scale = scale))
+    expect_booked(function() dp_lasso(x, y, 2, 1e-6, radius = 2, scale = scale))
+  }
+  expect_booked(function() dp_sparse(x, y, 2, 1e-6, sparsity = 2, intercept = FALSE))
+  expect_booked(function() dp_sparse(x, y, 2, 1e-6, sparsity = 6))
+  expect_booked(function() dp_sparse(x, y, 2, 1e-6, gradient = grad_catoni(2), sparsity = 1))
+  for (loss in list(loss_huber(), loss_biweight(sigma = 1), loss_user(function(e, y) e - y))) {
+    expect_booked(function() dp_sparse(x, y, 2, 1e-6, sparsity = 2, loss = loss))
+  }
+  expect_booked(function() dp_sparse(x, big$b, 2, 1e-6, sparsity = 2, loss = "logistic"))
+  wide <- x[, rep(1:6, 50)]
+  expect_booked(function() dp_sparse(wide, y, 2, 1e-6, sparsity = 3))
+  expect_booked(function() dp_sparse(wide, y, 2, 1e-6, sparsity = 3, intercept = FALSE))
+})
+
+test_that("iterative hard thresholding spends what it books, in one and many batches", {
+  skip_on_cran()
+  set.seed(262)
+  x <- matrix(stats::rt(4000 * 6, 3), 4000)
+  y <- x[, 1] + big$y
+  old <- moves
+  on.exit(moves <<- old)
+  known <- list(x = list(center = 0, scale = 1), y = list(center = 0, scale = 1))
+  run <- function(s, ..., intercept = TRUE, delta = 1e-6, y. = y) {
+    most <- 2 * IHT_LIMIT
+    moves <<- list(l2 = most * sqrt(s + intercept), l1 = most * (s + intercept), sup = most)
+    expect_booked(function() dp_sco(x, y., 4, delta, constraint = sparse_vectors(s, 2),
+                                    intercept = intercept, ...))
+  }
+  for (s in c(1, 6)) for (delta in c(0, 1e-6)) run(s, delta = delta)
+  run(2, scale = known)
+  run(2, intercept = FALSE, loss = "huber")
+  run(2, y. = big$b, loss = "logistic")
+  run(2, gradient = grad_catoni(), moment = moment_bound(2, 20))
+  run(2, gradient = grad_shrunken(3))
 })
