@@ -213,18 +213,17 @@ fw_private <- function(state, plan, tuning, control) {
                                                  plan$rounds)
   how <- if (plan$pure && !isTRUE(plan$split)) "permute_and_flip" else "exponential"
   path <- integer(plan$rounds)
+  slopes <- seq_len(state$p) + as.integer(state$intercept)
   for (t in seq_len(plan$rounds)) {
     view <- if (!is.null(batches)) list(index = batches[[t]])
     sums <- fw_sums(state, b, w0, rule, view)
-    slopes <- if (state$intercept) sums[-1L] else sums
-    path[[t]] <- select_top(vertex_scores(state$set, slopes), 1, choice, how,
-                            release_key(control))
+    path[[t]] <- select_vertex(state$set, sums[slopes], choice, how, release_key(control))
     if (state$intercept) {
       # steps of 1/t: the noise of all rounds is averaged
       w0 <- w0 - fw_intercept(sums[[1L]], state, plan, rule, move, control) / t
     }
     eta <- plan$eta %||% (2 / (t + 2))
-    b <- b + eta * (vertex(state$set, path[[t]]) - b)
+    b <- towards_vertex(b, state$set, path[[t]], eta)
   }
   list(b = b, intercept = w0, bound = level, path = path,
        radii = if (state$capped) state$set$radius)

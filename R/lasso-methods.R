@@ -75,7 +75,7 @@ fw_iterates <- function(x) {
   out <- matrix(0, length(b), length(x$path) + 1L)
   out[, 1L] <- b
   for (t in seq_along(x$path)) {
-    b <- b + (x$eta %||% (2 / (t + 2))) * (vertex(set, x$path[[t]]) - b)
+    b <- towards_vertex(b, set, x$path[[t]], x$eta %||% (2 / (t + 2)))
     out[, t + 1L] <- b
   }
   rownames(out) <- names(x$coefficients)[slopes]

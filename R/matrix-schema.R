@@ -59,9 +59,12 @@ matrix_names <- function(x) {
   }
   names <- if (length(dim(x)) == 2L) colnames(x)
   given <- !is.null(names)
-  if (!given) names <- rep("", p)
-  empty <- is.na(names) | !nzchar(names)
-  names[empty] <- paste0("x", seq_len(p))[empty]
+  if (!given) {
+    names <- paste0("x", seq_len(p))
+  } else {
+    empty <- which(is.na(names) | !nzchar(names))
+    names[empty] <- paste0("x", empty)
+  }
   list(names = names, given = given)
 }
 

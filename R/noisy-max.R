@@ -86,14 +86,16 @@ score_law <- function(epsilon0, sensitivity) {
   c(grid_law(steps, sensitivity), list(kind = "choice"))
 }
 
-# Indices of s items in the order of selection; `how` also "laplace" (noisy max).
-select_top <- function(scores, s, law, how, key = NULL, exact = FALSE) {
+# Indices of s items in the order of selection; `how` also "laplace" (noisy max). `mirrored`: the
+# items are the scores and, after them, their negatives.
+select_top <- function(scores, s, law, how, key = NULL, exact = FALSE, mirrored = FALSE) {
   scores <- as.double(scores)
   if (law$kind == "none") {
     return(utils::head(order(scores, decreasing = TRUE), s))
   }
   .Call(
-    C_select_top, scores, law$multiplier, how, as.double(law$bits), as.double(s), key, exact
+    C_select_top, scores, law$multiplier, how, as.double(law$bits), as.double(s), mirrored, key,
+    exact
   )
 }
 

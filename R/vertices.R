@@ -60,10 +60,18 @@ scale_columns <- function(v, scale) {
 
 # Scores of all vertices: of the l1 ball first +r e_j, then -r e_j.
 vertex_scores <- function(set, sums) {
-  switch(set$kind,
-    l1_ball = c(-set$w * sums, set$w * sums), unit_simplex = -set$w * sums,
-    polytope = -as.vector(set$w %*% sums)
-  )
+  scores <- stored_scores(set, sums)
+  if (set$kind == "l1_ball") c(scores, -scores) else scores
+}
+
+# Those of an l1 ball without their negatives.
+stored_scores <- function(set, sums) {
+  if (set$kind == "polytope") -as.vector(set$w %*% sums) else -set$w * sums
+}
+
+# A private choice among all vertices.
+select_vertex <- function(set, sums, law, how, key) {
+  select_top(stored_scores(set, sums), 1, law, how, key, mirrored = set$kind == "l1_ball")
 }
 
 # A vertex as a vector of slopes, in the caller's units.
@@ -71,10 +79,26 @@ vertex <- function(set, index) {
   if (set$kind == "polytope") {
     return(as.vector(set$vertices[index, ]))
   }
-  out <- numeric(set$p)
-  j <- (index - 1L) %% set$p + 1L
-  out[[j]] <- if (set$kind == "l1_ball" && index > set$p) -set$radius[[j]] else set$radius[[j]]
-  out
+  one <- only_entry(set, index)
+  replace(numeric(set$p), one$at, one$value)
+}
+
+# Of a vertex of an l1 ball or a simplex.
+only_entry <- function(set, index) {
+  at <- (index - 1L) %% set$p + 1L
+  negative <- set$kind == "l1_ball" && index > set$p
+  list(at = at, value = if (negative) -set$radius[[at]] else set$radius[[at]])
+}
+
+# b + eta (v - b), v a vertex.
+towards_vertex <- function(b, set, index, eta) {
+  if (set$kind == "polytope") {
+    return(b + eta * (vertex(set, index) - b))
+  }
+  one <- only_entry(set, index)
+  b <- (1 - eta) * b
+  b[[one$at]] <- b[[one$at]] + eta * one$value
+  b
 }
 
 # An inner point to start from that favours no vertex.

@@ -8,12 +8,12 @@ typedef size_t round_rule(dph_rng *rng, const dph_choice *choice, uint32_t *left
                           size_t n);
 
 static dph_wide best_score(const dph_choice *choice, const uint32_t *left, size_t n) {
-  dph_wide best = choice->score[left[0]];
+  double best = dph_choice_value(choice, left[0]);
   for (size_t i = 1; i < n; i++) {
-    const dph_wide here = choice->score[left[i]];
-    best = dph_wide_less(best, here) ? here : best;
+    const double here = dph_choice_value(choice, left[i]);
+    best = here > best ? here : best;
   }
-  return best;
+  return dph_scale(best, &choice->by);
 }
 
 /* The best item is taken for sure when its turn comes, so a round ends. */
@@ -25,8 +25,8 @@ static size_t flip_round(dph_rng *rng, const dph_choice *choice, uint32_t *left,
     const uint32_t here = left[j];
     left[j] = left[i];
     left[i] = here;
-    const uint64_t gap = dph_gap_clamp(dph_wide_gap(best, choice->score[here]));
-    if (dph_bernoulli_exp(rng, gap, choice->k)) {
+    const dph_gap gap = dph_wide_gap(best, dph_choice_score(choice, here));
+    if (dph_bernoulli_exp(rng, dph_gap_clamp(gap), choice->k)) {
       return i;
     }
   }
@@ -38,7 +38,7 @@ static size_t noisy_round(dph_rng *rng, const dph_choice *choice, uint32_t *left
   size_t winner = 0;
   for (size_t i = 0; i < n; i++) {
     const int64_t noise = dph_discrete_laplace(rng, choice->k);
-    const dph_wide here = dph_wide_add(choice->score[left[i]], noise);
+    const dph_wide here = dph_wide_add(dph_choice_score(choice, left[i]), noise);
     const int lower = !dph_wide_less(here, best) && left[i] < left[winner];
     if (i == 0 || dph_wide_less(best, here) || lower) {
       best = here;

@@ -53,22 +53,22 @@ static dph_gap shift_right(dph_gap x, int by) {
 /* round(x 2^by), at most 2^126, for x below 2^94. */
 static dph_gap shift_clamped(dph_gap x, int by) {
   const dph_gap most = {UINT64_C(1) << 62, 0}, zero = {0, 0};
+  if (by < 0) {
+    return by < -95 ? zero : shift_right(x, -by); /* zero: x 2^by is below 1/2 */
+  }
   const int bits = bit_length(x);
-  if (bits == 0 || by < -95) {
-    return zero; /* x 2^by is below 1/2 */
+  if (bits == 0) {
+    return zero;
   }
-  if (by >= 0) {
-    return bits + by > 126 ? most : shift_left(x, by);
-  }
-  return shift_right(x, -by);
+  return bits + by > 126 ? most : shift_left(x, by);
 }
 
+/* Without a branch, for signs come in no order. */
 static dph_wide with_sign(dph_gap size, int negative) {
-  dph_wide out = {(int64_t)size.hi, size.lo};
-  if (negative) {
-    out.lo = UINT64_C(0) - size.lo;
-    out.hi = -out.hi - (size.lo != 0);
-  }
+  const uint64_t flip = UINT64_C(0) - (uint64_t)negative;
+  dph_wide out;
+  out.lo = (size.lo ^ flip) + (uint64_t)negative;
+  out.hi = (1 - 2 * negative) * (int64_t)size.hi - (negative & (size.lo != 0));
   return out;
 }
 

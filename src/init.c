@@ -36,7 +36,7 @@ static const R_CallMethodDef entries[] = {
     ENTRY(range_compose, 4),
     ENTRY(release_vector, 5),
     ENTRY(row_norms, 3),
-    ENTRY(select_top, 7),
+    ENTRY(select_top, 8),
     ENTRY(sparse_coordinates, 8),
     ENTRY(sparse_gradient, 6),
     ENTRY(sparse_margins, 3),

@@ -18,10 +18,13 @@ static const double *finite_doubles(SEXP x) {
     r_fail_argument("values have the wrong type or length");
   }
   const double *v = REAL_RO(x);
-  for (R_xlen_t i = 0; i < XLENGTH(x); i++) {
-    if (!R_FINITE(v[i])) {
-      r_fail_argument("values must be finite");
-    }
+  const size_t m = (size_t)XLENGTH(x);
+  int odd = 0;
+  for (size_t i = 0; i < m; i++) {
+    odd |= v[i] * 0.0 != 0.0;
+  }
+  if (odd) {
+    r_fail_argument("values must be finite");
   }
   return v;
 }
@@ -121,19 +124,21 @@ static selection *selection_of(SEXP how) {
   return NULL;
 }
 
-/* The indices, from 1, of s items in the order of selection. */
-SEXP r_select_top(SEXP scores, SEXP multiplier, SEXP how, SEXP bits, SEXP s, SEXP key,
-                  SEXP exact) {
+/* The indices, from 1, of s items in the order of selection. mirrored = TRUE: the
+ * negatives of the scores follow them. */
+SEXP r_select_top(SEXP scores, SEXP multiplier, SEXP how, SEXP bits, SEXP s,
+                  SEXP mirrored, SEXP key, SEXP exact) {
   const double *v = finite_doubles(scores);
-  const size_t m = (size_t)XLENGTH(scores);
+  const size_t stored = (size_t)XLENGTH(scores);
+  const size_t m = Rf_asLogical(mirrored) == TRUE ? 2 * stored : stored;
   const dph_multiplier by = multiplier_of(multiplier);
   selection *run = selection_of(how);
   const int size = r_integer(s, "s");
-  dph_choice choice = {scaled(v, m, &by), m, size > 0 ? (size_t)size : 0,
-                       r_integer(bits, "bits")};
+  const dph_choice choice = {v, stored, by, m, size > 0 ? (size_t)size : 0,
+                             r_integer(bits, "bits")};
   dph_error err;
   if (Rf_asLogical(exact) == TRUE) {
-    return as_digits(choice.score, m);
+    return as_digits(scaled(v, stored, &by), stored);
   }
   if (dph_choice_check(&choice, &err) != DPH_OK) {
     r_stop(&err);

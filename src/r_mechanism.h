@@ -6,7 +6,7 @@
 #include <Rinternals.h>
 
 SEXP r_release_vector(SEXP value, SEXP multiplier, SEXP noise, SEXP key, SEXP exact);
-SEXP r_select_top(SEXP scores, SEXP multiplier, SEXP how, SEXP bits, SEXP s, SEXP key,
-                  SEXP exact);
+SEXP r_select_top(SEXP scores, SEXP multiplier, SEXP how, SEXP bits, SEXP s, SEXP mirrored,
+                  SEXP key, SEXP exact);
 
 #endif

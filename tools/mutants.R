@@ -193,6 +193,12 @@ mutants <- list(
     "const size_t j = i;",
     "permute-and-flip without the permutation", "rank|noisy-max|peel"
   ),
+  mutant(
+    "one-choice-by-buckets", "src/dph_rank.c",
+    "taken = accepts(rng, gap, zero, j, choice->k);",
+    "taken = accepts(rng, gap, gap, 0, choice->k);",
+    "a choice of one item takes all of a bucket to be as good as its best", "rank"
+  ),
   # ---- clipping -----------------------------------------------------------------------
   mutant(
     "clip-before-nan-check", "src/dph_gradient.c",

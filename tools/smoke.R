@@ -109,15 +109,20 @@ entries <- local({
     range_compose = list(c(1, 1, 0.5, 0.2, 0.1, 0, 0, 0), 0.25, 2, 3),
     release_vector = list(c(1, -2, 0), vector$multiplier, vector$noise, key, FALSE),
     "release_vector exact" = list(c(1, -2, 1e300), vector$multiplier, vector$noise, key, TRUE),
-    select_top = list(c(1, 9, 3, 9), choice$multiplier, "exponential", choice$bits, 3, key, FALSE),
+    select_top = list(
+      c(1, 9, 3, 9), choice$multiplier, "exponential", choice$bits, 3, TRUE, key, FALSE
+    ),
+    "select_top one" = list(
+      c(1, 9, 3, 9), choice$multiplier, "exponential", choice$bits, 1, TRUE, key, FALSE
+    ),
     "select_top flip" = list(
-      c(1, 9, 3, 9), choice$multiplier, "permute_and_flip", choice$bits, 3, key, FALSE
+      c(1, 9, 3, 9), choice$multiplier, "permute_and_flip", choice$bits, 3, FALSE, key, FALSE
     ),
     "select_top laplace" = list(
-      c(1, 9, 3, 9), choice$multiplier, "laplace", choice$bits, 3, key, FALSE
+      c(1, 9, 3, 9), choice$multiplier, "laplace", choice$bits, 3, FALSE, key, FALSE
     ),
     "select_top exact" = list(
-      c(1, 9, 3, 9), choice$multiplier, "exponential", choice$bits, 3, key, TRUE
+      c(1, 9, 3, 9), choice$multiplier, "exponential", choice$bits, 3, FALSE, key, TRUE
     ),
     quantile_release = list(x, c(0.2, 0.5), 1, -10, 10, key),
     quantile_scores = list(x, 0.5, 1, -10, 10, c(-1, 0, 1)),

@@ -90,6 +90,20 @@ test_that("one round has its law at any scale", {
   }
 })
 
+test_that("negatives that are not stored are items like any other", {
+  set.seed(302)
+  score <- c(rnorm(300, sd = 3), 1e300, 0, -1e-300)
+  for (how in names(laws)) {
+    for (s in c(1, 2, 20)) {
+      for (seed in 1:20) {
+        top <- function(...) select_top(..., s, unit_law(20), how, fixed_key(seed))
+        expect_identical(top(score[seed:302], mirrored = TRUE),
+                         top(c(score[seed:302], -score[seed:302])))
+      }
+    }
+  }
+})
+
 test_that("rounds without replacement have their law", {
   skip_on_cran()
   score <- c(2, 0, 1)
@@ -187,7 +201,7 @@ test_that("shapes are checked in C, nothing stays allocated, an interrupt frees 
   live <- function() .Call(C_core_live)
   call <- function(v = c(1, 2), by = c(2^40, 40), how = "exponential", bits = 30, s = 1,
                    key = NULL) {
-    .Call(C_select_top, v, by, how, bits, s, key, FALSE)
+    .Call(C_select_top, v, by, how, bits, s, FALSE, key, FALSE)
   }
   expect_type(call(), "integer")
   expect_error(call(v = 1:2), "wrong type or length")

@@ -451,32 +451,35 @@ static void select_law(selection *select, int which) {
       {0.03620905109803201, 0.10542820179670007, 0.3195369475227861, 0.5388257995824818}};
   const dph_multiplier unit = {UINT64_C(1) << 40, 10}; /* times 2^30 */
   const double near[4] = {0.0, 1.0, 2.0, 2.5}, apart[4] = {-1e300, 1e25, 3e30, -70.0};
-  dph_wide score[4];
   uint32_t chosen[4];
   dph_rng rng;
   dph_error err;
-  double count[4] = {0};
-  for (int i = 0; i < 4; i++) {
-    score[i] = dph_scale(near[i], &unit);
-  }
-  dph_choice choice = {score, 4, 2, 30};
+  double count[4] = {0}, alone[4] = {0};
+  dph_choice choice = {near, 4, unit, 4, 2, 30}, one = {near, 4, unit, 4, 1, 30};
   seed(&rng, (unsigned char)(100 + which));
   for (int i = 0; i < 50000; i++) {
     CHECK(select(&rng, &choice, chosen, NULL, &err) == DPH_OK && chosen[0] != chosen[1]);
     count[chosen[0]] += 1.0;
     fold(chosen[0]);
     fold(chosen[1]);
+    CHECK(select(&rng, &one, chosen, NULL, &err) == DPH_OK);
+    alone[chosen[0]] += 1.0;
+    fold(chosen[0]);
   }
   CHECK(chi_square(count, p[which], 4, 50000.0) < 40.0);
-  for (int i = 0; i < 4; i++) {
-    score[i] = dph_scale(apart[i], &unit);
-  }
+  CHECK(chi_square(alone, p[which], 4, 50000.0) < 40.0);
+  choice.value = one.value = apart;
+  CHECK(select(&rng, &one, chosen, NULL, &err) == DPH_OK && chosen[0] == 2);
   choice.s = 4;
   CHECK(select(&rng, &choice, chosen, NULL, &err) == DPH_OK);
   CHECK(chosen[0] == 2 && chosen[1] == 1 && chosen[2] == 3 && chosen[3] == 0);
   int stop = 1;
   const dph_poll poll = {poll_yes, &stop};
   CHECK(select(&rng, &choice, chosen, &poll, &err) == DPH_ERR_INTERRUPT);
+  one.stored = 3;
+  CHECK(select(&rng, &one, chosen, NULL, &err) == DPH_ERR_ARGUMENT);
+  one.stored = 2; /* -1e300, 1e25, 1e300, -1e25 */
+  CHECK(select(&rng, &one, chosen, NULL, &err) == DPH_OK && chosen[0] == 2);
   choice.s = 5;
   CHECK(select(&rng, &choice, chosen, NULL, &err) == DPH_ERR_ARGUMENT);
   choice.s = 0;
@@ -490,7 +493,7 @@ static void select_law(selection *select, int which) {
 /* Many rounds on many scores: every item once, the sums of the digest. */
 static void select_all(selection *select) {
   enum { M = 3000 };
-  static dph_wide score[M];
+  static double score[M];
   static uint32_t chosen[M], seen[M];
   const dph_multiplier unit = {UINT64_C(1) << 40, 10};
   dph_rng rng;
@@ -499,9 +502,9 @@ static void select_all(selection *select) {
   memset(seen, 0, sizeof seen);
   for (int i = 0; i < M; i++) {
     const double u = (double)(i * 7919 % M) / 16;
-    score[i] = dph_scale(i % 50 == 0 ? u * 1e20 : u, &unit);
+    score[i] = i % 50 == 0 ? u * 1e20 : u;
   }
-  const dph_choice choice = {score, M, M, 30};
+  const dph_choice choice = {score, M, unit, M, M, 30};
   CHECK(select(&rng, &choice, chosen, NULL, &err) == DPH_OK);
   int once = 1;
   for (int i = 0; i < M; i++) {
