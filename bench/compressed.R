@@ -23,7 +23,9 @@ seconds <- vapply(seq_len(reps), function(i) {
   )
 }, c(0, 0, 0))
 invisible(gc(reset = TRUE))
-suppressWarnings(dp_sco(x, y, 1, 1e-5, constraint = l1_ball(10), control = many))
+invisible(
+  suppressWarnings(dp_sco(x, y, 1, 1e-5, constraint = l1_ball(10), control = many))
+)
 most <- sum(gc()[, 6L])
 middle <- apply(seconds, 1L, stats::median)
 write_table(
