@@ -1,6 +1,8 @@
 /* Transforms of gradient coordinates; see dph_element.h. */
 #include "dph_element.h"
 
+#include <string.h>
+
 DPH_KERNEL void dph_element_plain(double *restrict z, const double *restrict psi,
                        const dph_element_rule *rule) {
   (void)rule;
@@ -41,32 +43,44 @@ DPH_KERNEL void dph_element_catoni(double *restrict z, const double *restrict ps
   }
 }
 
-/* Parabolas through three nodes; loops are split so that all but the look-up are
- * vectorised. */
-DPH_KERNEL void dph_element_catoni_smooth(double *restrict z, const double *restrict psi,
-                               const dph_element_rule *rule) {
+#define STRETCH 64
+
+/* Parabolas through three nodes, for a stretch of numbers. Loops are split so that all but
+ * the look-up are vectorised. */
+DPH_INLINE void smooth(double *restrict z, const double *restrict psi,
+                       const dph_element_rule *rule) {
   const double scale = rule->bound, inverse = 1.0 / rule->bound, most = 1e15 * rule->bound;
   const double cells = (double)(rule->nodes - 2);
   const double *table = rule->table;
-  double at[DPH_BLOCK], size[DPH_BLOCK];
-  int left[DPH_BLOCK];
-  for (size_t i = 0; i < DPH_BLOCK; i++) {
+  double at[STRETCH], two[2 * STRETCH], third[STRETCH];
+  int left[STRETCH];
+  for (size_t i = 0; i < STRETCH; i++) {
     double g = psi[i] * z[i];
     g = g > -most ? g : -most;
     g = g < most ? g : most;
     z[i] = g;
   }
-  for (size_t i = 0; i < DPH_BLOCK; i++) {
+  for (size_t i = 0; i < STRETCH; i++) {
     const double t = fabs(z[i]) * inverse, v = t / (1.0 + t) * cells;
     left[i] = (int)v; /* below `cells` */
     at[i] = v - (double)left[i];
   }
-  for (size_t i = 0; i < DPH_BLOCK; i++) {
+  for (size_t i = 0; i < STRETCH; i++) {
     const double *f = table + left[i];
-    const double rise = f[1] - f[0], bend = (f[2] - f[1]) - rise;
-    size[i] = f[0] + at[i] * (rise + 0.5 * (at[i] - 1.0) * bend);
+    memcpy(two + 2 * i, f, 2 * sizeof *f); /* one move */
+    third[i] = f[2];
   }
-  for (size_t i = 0; i < DPH_BLOCK; i++) {
-    z[i] = copysign(scale * size[i], z[i]);
+  for (size_t i = 0; i < STRETCH; i++) {
+    const double first = two[2 * i], second = two[2 * i + 1];
+    const double rise = second - first, bend = (third[i] - second) - rise;
+    const double size = first + at[i] * (rise + 0.5 * (at[i] - 1.0) * bend);
+    z[i] = copysign(scale * size, z[i]);
+  }
+}
+
+DPH_KERNEL void dph_element_catoni_smooth(double *restrict z, const double *restrict psi,
+                               const dph_element_rule *rule) {
+  for (size_t i = 0; i < DPH_BLOCK; i += STRETCH) {
+    smooth(z + i, psi + i, rule);
   }
 }

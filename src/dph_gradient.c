@@ -122,12 +122,22 @@ static void clamp(double *v, size_t len, double bound) {
   }
 }
 
+/* A column clamped, and its part of the margins. */
+DPH_KERNEL static void shrink_column(double *restrict z, double bound, double w,
+                                     double *restrict eta) {
+  for (size_t i = 0; i < DPH_BLOCK; i++) {
+    double v = z[i] > -bound ? z[i] : -bound;
+    v = v < bound ? v : bound;
+    z[i] = v;
+    eta[i] += v * w;
+  }
+}
+
 /* Rows with covariates and response clamped, then their margins. */
 static size_t shrunken_margin(const dph_rows *rows, size_t start, const double *norm,
                               const double *w, double bound, dph_block *work) {
   const size_t k = dph_rows_columns(rows), first = rows->intercept ? 1 : 0;
   const size_t len = dph_rows_fill(rows, start, work->z, work->y, work->valid);
-  clamp(work->z + first * DPH_BLOCK, (k - first) * DPH_BLOCK, bound);
   clamp(work->y, DPH_BLOCK, bound);
   memset(work->eta, 0, DPH_BLOCK * sizeof(double));
   for (size_t i = 0; i < len; i++) {
@@ -136,9 +146,8 @@ static size_t shrunken_margin(const dph_rows *rows, size_t start, const double *
     work->eta[i] = rows->offset_in_margin && rows->offset ? rows->offset[at] : 0.0;
   }
   for (size_t j = 0; j < k; j++) {
-    for (size_t i = 0; i < DPH_BLOCK; i++) {
-      work->eta[i] += work->z[j * DPH_BLOCK + i] * w[j];
-    }
+    const double most = j < first ? 1.0 : bound;
+    shrink_column(work->z + j * DPH_BLOCK, most, w[j], work->eta);
   }
   return len;
 }
