@@ -42,16 +42,31 @@ fw_plain <- function(state, plan, tuning) {
   list(b = b, intercept = w0, bound = level, path = unique(path))
 }
 
+# The intercept where its coordinate of the gradient is zero, downhill from w0: steps that get
+# longer, for a bounded derivative may be small far away, and a root between the last two.
 plain_intercept <- function(state, gradient, b, w0, curvature) {
   if (!state$intercept) {
     return(w0)
   }
-  for (i in 1:50) {
-    g <- gradient(b, w0)[[1L]]
-    w0 <- w0 - g / curvature
-    if (abs(g) <= 1e-13) break
+  slope <- function(at) gradient(b, at)[[1L]]
+  here <- slope(w0)
+  step <- -here / curvature
+  for (i in 1:60) {
+    if (abs(here) <= 1e-13) {
+      return(w0)
+    }
+    there <- slope(w0 + step)
+    if (sign(there) != sign(here)) break
+    w0 <- w0 + step
+    here <- there
+    step <- 2 * step
   }
-  w0
+  if (sign(there) == sign(here) || abs(there) <= 1e-13) {
+    return(w0 + step)
+  }
+  ends <- order(c(w0, w0 + step))
+  stats::uniroot(slope, c(w0, w0 + step)[ends], f.lower = c(here, there)[ends[[1L]]],
+                 f.upper = c(here, there)[ends[[2L]]], tol = 1e-15 * max(1, abs(w0)))$root
 }
 
 # A root of a rising function on [0, most], or its end.
