@@ -37,8 +37,8 @@ CATONI_NODES <- 8192
 # on the part where phi is a cubic and the mass of the two constant parts. C reads between the
 # values by parabolas (to 1e-10) and clamps what it gets.
 catoni_table <- remember(function(beta, m = CATONI_NODES) {
-  t <- seq(0, m - 1) / m
-  f <- c(catoni_smooth(t / (1 - t), beta), catoni_reach(beta))
+  t <- seq_len(m - 1) / m
+  f <- c(0, catoni_smooth(t / (1 - t), beta), catoni_reach(beta))
   # one more value, on the parabola of the last three
   c(f, sum(f[m + 1 - 0:2] * c(3, -3, 1)))
 }, size = 4L)

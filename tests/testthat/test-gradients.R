@@ -267,6 +267,27 @@ test_that("the smoothed function is the expectation, from a table that never exc
   expect_identical(estimator_name(grad_catoni(beta = 4)), "catoni_smooth")
 })
 
+test_that("from 1e-300 to 1e300 Catoni's function is the expectation, and never beyond its range", {
+  a <- 10^seq(-300, 300, by = 2.5)
+  a <- sort(c(a, 10^seq(-4, 4, length.out = 81), sqrt(2) * (1 + c(-1e-9, 0, 1e-9))))
+  for (beta in c(0.1, 1, 10, 100, Inf)) {
+    most <- catoni_reach(beta)
+    name <- estimator_name(grad_catoni(beta = beta))
+    want <- if (beta == Inf) twin_phi(a) else twin_phi_smooth(pmin(a, 1e12), beta)
+    for (scale in c(1, 1e-3, 1e5)) {
+      got <- element_of(a * scale, name, scale, beta) / scale
+      expect_lt(max(abs(got - want)), 1e-10)
+      expect_lte(max(got), most * (1 + 1e-15))
+      expect_identical(element_of(-a * scale, name, scale, beta) / scale, -got)
+      # on the grid of a release not even a rounding is beyond it
+      rule <- gradient_rule(name, scale, 2^20, beta = beta, psi = 1)
+      rule$step <- most * scale / 2^20
+      rows <- new_rows(matrix(a * scale, 1L))
+      expect_identical(max(abs(release_gradient(rows, 0, numeric(length(a)), rule))), 2^20)
+    }
+  }
+})
+
 test_that("malformed rules are refused and leave nothing behind", {
   rows <- made_up_rows(6, 2, special = FALSE)
   norm <- row_norms(rows)
