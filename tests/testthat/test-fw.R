@@ -93,41 +93,60 @@ test_that("choices follow the exponential mechanism on the scores", {
     scores <- vertex_scores(set, sums)
     move <- 2e6 * set$norm
     law <- score_law(1, move)
-    drawn <- replicate(4000, select_top(scores, 1, law, "exponential", release_key(repeatable)))
+    drawn <- replicate(4000, {
+      select_vertex(set, sums, law, "exponential", release_key(repeatable))
+    })
     p <- exp((scores - max(scores)) / (2 * move))
     expect_gt(stats::chisq.test(tabulate(drawn, length(scores)), p = p / sum(p))$p.value, alarm)
+    # the test would see another scale
+    q <- exp((scores - max(scores)) / move)
+    expect_lt(gof_draws_p(drawn, seq_along(q), q / sum(q)), alarm)
   }
 })
 
+# The exact scores of all vertices as a function of the data, and what a record may move them by.
+scorer <- function(part, gradient, loss, n, p) {
+  spec <- lm_spec(1, 1e-6, loss, gradient, part, NULL, NULL, dp_control(), "dp_sco")
+  known <- list(center = rep(0, p + 1), scale = rep(1, p + 1))
+  plan <- plan_fw(n, p, spec, known, FALSE)
+  columns <- c(known, list(found = rep(TRUE, p + 1)))
+  function(x, y) {
+    state <- fw_state(list(x = x, y = y), list(n = n, intercept = FALSE), columns, spec)
+    rule <- fw_rule(state, plan$level, plan, fw_tuning(state))
+    list(scores = vertex_scores(state$set, fw_sums(state, vertex_start(state$set), 0, rule)),
+         most = 2 * rule$limit * state$set$norm)
+  }
+}
+
 test_that("a replaced record moves no score by more than is accounted for", {
   z <- lasso_data(60, 4)
-  odd <- c(0, 1e308, -1e308, Inf, NaN, -z$x[5, 2])
   corners <- polytope(matrix(c(1, -2, 0.5, 0, 3, 1, 1, 1), 2))
-  for (part in list(l1_ball(1), unit_simplex(), corners)) {
-    for (g in list(grad_winsorized(0.7), grad_truncated(0.7), grad_catoni(0.7),
-                   grad_catoni(0.7, 1), grad_shrunken(0.7))) {
-      scores_of <- function(x, y) {
-        spec <- lm_spec(1, 1e-6, loss_squared(), g, part, NULL, NULL, dp_control(), "dp_sco")
-        schema <- list(n = nrow(x), intercept = FALSE)
-        known <- list(center = rep(0, 5), scale = rep(1, 5))
-        plan <- plan_fw(nrow(x), 4, spec, known, FALSE)
-        state <- fw_state(list(x = x, y = y), schema, c(known, list(found = rep(TRUE, 5))), spec)
-        rule <- fw_rule(state, plan$level, plan, NULL)
-        list(scores = vertex_scores(state$set, fw_sums(state, vertex_start(state$set), 0, rule)),
-             most = 2 * rule$limit * state$set$norm)
-      }
-      base <- scores_of(z$x, z$y)
-      expect_gt(max(abs(base$scores)), 0)
-      for (value in odd) {
-        x <- z$x
-        x[5, 2] <- value
-        y <- z$y
-        y[7] <- value
-        expect_lte(max(abs(scores_of(x, z$y)$scores - base$scores)), base$most)
-        expect_lte(max(abs(scores_of(z$x, y)$scores - base$scores)), base$most)
-      }
-    }
+  cases <- expand.grid(
+    part = list(l1_ball(1), unit_simplex(), corners),
+    gradient = list(grad_winsorized(0.7), grad_truncated(0.7), grad_catoni(0.7),
+                    grad_catoni(0.7, 1), grad_shrunken(0.7)),
+    loss = list(loss_squared(), loss_huber(sigma = 1), loss_biweight(sigma = 1), loss_logistic())
+  )
+  largest <- 0
+  for (i in seq_len(nrow(cases))) {
+    scores <- scorer(cases$part[[i]], cases$gradient[[i]], cases$loss[[i]], 60, 4)
+    base <- scores(z$x, z$y)
+    expect_gt(max(abs(base$scores)), 0)
+    move <- function(x, y) max(abs(scores(x, y)$scores - base$scores)) / base$most
+    moves <- c(
+      move(replace(z$x, 5, -z$x[[5]]), z$y), move(z$x, replace(z$y, 5, -z$y[[5]])),
+      vapply(c(0, 1e308, -1e308, Inf, NaN), function(value) {
+        row <- z$x
+        row[5, ] <- value
+        max(move(replace(z$x, 65, value), z$y), move(z$x, replace(z$y, 5, value)),
+            move(row, replace(z$y, 5, value)), move(row, z$y))
+      }, 0)
+    )
+    expect_lte(max(moves), 1)
+    largest <- max(largest, moves)
   }
+  # a record does move a score by much of it
+  expect_gt(largest, 0.5)
 })
 
 test_that("published constants, by hand", {
@@ -180,6 +199,31 @@ test_that("few slopes, and columns that hold nothing", {
   one <- quiet(dp_lasso(z$x[, 1, drop = FALSE], z$y, 2, 1e-6, radius = 1))
   expect_length(coef(one), 2L)
   expect_true(all(is.finite(coef(quiet(dp_lasso(z$x[, 1], z$y, 2, 0, radius = 1))))))
+  corners <- diag(8)[c(1:8, 3), ]
+  for (part in list(l1_ball(1), unit_simplex(), polytope(corners), polytope(corners[2:3, ]))) {
+    for (gradient in list(grad_winsorized(), grad_catoni(1, 1), grad_shrunken(2))) {
+      for (delta in c(0, 1e-6)) {
+        fit <- quiet(dp_sco(x, z$y, 1, delta, constraint = part, gradient = gradient))
+        expect_true(all(is.finite(coef(fit))))
+      }
+      plain <- dp_sco(x, z$y, Inf, constraint = part, gradient = gradient)
+      expect_true(all(is.finite(coef(plain))))
+    }
+  }
+})
+
+test_that("where there is one vertex it is the answer, and d may be 1", {
+  z <- lasso_data(400)
+  corner <- c(0.3, -1, 0, 0, 2, 0.1)
+  for (delta in c(0, 1e-6)) {
+    fit <- quiet(dp_sco(z$x, z$y, 1, delta, constraint = polytope(rbind(corner))))
+    expect_equal(unname(coef(fit)[-1L]), corner)
+    fit <- quiet(dp_sco(z$x[, 1L], z$y, 1, delta, constraint = unit_simplex()))
+    expect_equal(unname(coef(fit)[-1L]), 1)
+    fit <- quiet(dp_sco(z$x[, 1L], z$y, 1, delta, constraint = polytope(rbind(-2, 1))))
+    expect_true(coef(fit)[[2L]] >= -2 && coef(fit)[[2L]] <= 1)
+  }
+  for (radius in list(0, -1, NaN, NA, Inf)) expect_error(l1_ball(radius), class = "dp_error")
 })
 
 test_that("fits print what is not zero, draw, and predict", {
