@@ -18,7 +18,9 @@ set <- internal$vertex_set(l1_ball(2), d)
 limit <- 2^21
 law <- internal$score_law(0.1, 2 * limit * set$norm)
 rule <- list(loss = "squared", bound = 2, step = 2^-20, limit = limit, noise = c(0, 0))
-gradient <- function(...) internal$release_gradient(rows, norm, w, utils::modifyList(rule, list(...)))
+gradient <- function(...) {
+  internal$release_gradient(rows, norm, w, utils::modifyList(rule, list(...)))
+}
 round_of <- function(...) {
   function() internal$select_vertex(set, gradient(...)[-1L], law, "exponential", NULL)
 }
