@@ -42,8 +42,8 @@ fw_plain <- function(state, plan, tuning) {
   list(b = b, intercept = w0, bound = level, path = unique(path))
 }
 
-# The intercept where its coordinate of the gradient is zero, downhill from w0: steps that get
-# longer, for a bounded derivative may be small far away, and a root between the last two.
+# The intercept where its coordinate of the gradient is zero, downhill from w0: by steps that get
+# longer, since a bounded derivative may be flat there, and a root between the last two.
 plain_intercept <- function(state, gradient, b, w0, curvature) {
   if (!state$intercept) {
     return(w0)
@@ -61,7 +61,10 @@ plain_intercept <- function(state, gradient, b, w0, curvature) {
     here <- there
     step <- 2 * step
   }
-  if (sign(there) == sign(here) || abs(there) <= 1e-13) {
+  if (sign(there) == sign(here)) {
+    return(w0)
+  }
+  if (abs(there) <= 1e-13) {
     return(w0 + step)
   }
   ends <- order(c(w0, w0 + step))
