@@ -149,6 +149,10 @@ fronts <- alist(
   dp_gaussian = dp_gaussian(x[1:3], 1, epsilon = 1, delta = 1e-6),
   dp_laplace = dp_laplace(x[1:3], 1, epsilon = 1),
   dp_glm = dp_glm(y ~ x, list2DF(list(x = x, y = x > 0)), epsilon = 20, delta = 1e-5),
+  dp_sparse = dp_sparse(cbind(x), x, epsilon = 20, delta = 1e-5, sparsity = 1),
+  "dp_sco sparse" = dp_sco(
+    cbind(x), x, epsilon = 20, delta = 1e-5, constraint = sparse_vectors(1)
+  ),
   dp_lasso = dp_lasso(cbind(x), x, epsilon = 20, delta = 1e-5, radius = 1),
   dp_lm = dp_lm(y ~ x, list2DF(list(x = x, y = 1 + 2 * x)), epsilon = 20, delta = 1e-5),
   dp_mean = dp_mean(x, epsilon = 20, na.rm = TRUE),
