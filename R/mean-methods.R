@@ -1,15 +1,27 @@
 #' @rdname dp_fit_methods
 #' @export
 print.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  print_values("Private mean", x, digits)
+  if (is.null(x$selected)) {
+    return(print_values("Private mean", x, digits))
+  }
+  cat(sprintf("Private sparse mean, %d of %d columns chosen\n", length(x$selected),
+              length(x$coefficients)))
+  print_stamp(x$privacy)
+  cat("\n")
+  print(x$coefficients[utils::head(x$selected, PLOT_ROWS)], digits = digits)
+  if (length(x$selected) > PLOT_ROWS) cat("... and", length(x$selected) - PLOT_ROWS, "more\n")
+  cat("Which columns these are is itself noisy; the others are zero.\n")
+  invisible(x)
 }
 
 #' @rdname dp_fit_methods
 #' @export
 summary.dp_mean <- function(object, ...) {
+  shown <- object$selected %||% seq_along(object$coefficients)
+  table <- cbind(Mean = object$coefficients, `Noise sd` = object$noise_sd, object$limits)
   structure(
     list(
-      table = cbind(Mean = object$coefficients, `Noise sd` = object$noise_sd, object$limits),
+      table = table[shown, , drop = FALSE],
       n = object$n, privacy = object$privacy, noise = object$noise
     ),
     class = "summary.dp_mean"
@@ -33,10 +45,11 @@ print.summary.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L),
 #' @rdname dp_fit_methods
 #' @export
 plot.dp_mean <- function(x, ...) {
-  value <- rev(utils::head(x$coefficients, PLOT_ROWS))
-  sd <- rev(utils::head(x$noise_sd, PLOT_ROWS))
+  shown <- x$selected %||% seq_along(x$coefficients)
+  value <- rev(utils::head(x$coefficients[shown], PLOT_ROWS))
+  sd <- rev(utils::head(x$noise_sd[shown], PLOT_ROWS))
   title <- "Private means"
-  if (length(x$coefficients) > PLOT_ROWS) title <- sprintf("%s: the first %d", title, PLOT_ROWS)
+  if (length(shown) > PLOT_ROWS) title <- sprintf("%s: the first %d", title, PLOT_ROWS)
   draw_dots(
     value, stamped(title, x$privacy), "mean; bars: two standard deviations of the noise",
     xlim = range(value - 2 * sd, value + 2 * sd, na.rm = TRUE)

@@ -92,7 +92,11 @@ new_mean_plan <- function(kind, cost, center, n, d, bounded, na_rm) {
 
 laplace_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
   total <- ledger_allowance(budget, epsilon, delta, "pure")$epsilon
-  cost <- total * mean_shares(n * total / d, bounded, na_rm, n)
+  laplace_mean_plan(n, d, total, bounded, na_rm)
+}
+
+laplace_mean_plan <- function(n, d, epsilon, bounded, na_rm) {
+  cost <- epsilon * mean_shares(n * epsilon / d, bounded, na_rm, n)
   new_mean_plan("laplace", cost, cost[["center"]] / d, n, d, bounded, na_rm)
 }
 
@@ -106,12 +110,15 @@ gaussian_shares <- function(rows, na_rm, n) {
 gaussian_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
   if (bounded) {
     mu <- ledger_allowance(budget, epsilon, delta, "gaussian")$mu
-    share <- mean_shares(0, TRUE, na_rm, n)
-  } else {
-    mu <- sqrt(2 * ledger_allowance(budget, epsilon, delta, "mixed")$rho)
-    share <- gaussian_shares(n * mu / sqrt(d), na_rm, n)
+    return(new_mean_plan("gaussian", mu * sqrt(mean_shares(0, TRUE, na_rm, n)), 0, n, d, TRUE,
+                         na_rm))
   }
-  cost <- mu * sqrt(share)
+  mu <- sqrt(2 * ledger_allowance(budget, epsilon, delta, "mixed")$rho)
+  gaussian_mean_plan(n, d, mu, na_rm)
+}
+
+gaussian_mean_plan <- function(n, d, mu, na_rm) {
+  cost <- mu * sqrt(gaussian_shares(n * mu / sqrt(d), na_rm, n))
   # rho = d epsilon0^2 / 8 = mu^2 / 2 for the d medians
-  new_mean_plan("gaussian", cost, 2 * cost[["center"]] / sqrt(d), n, d, bounded, na_rm)
+  new_mean_plan("gaussian", cost, 2 * cost[["center"]] / sqrt(d), n, d, FALSE, na_rm)
 }

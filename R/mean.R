@@ -29,7 +29,15 @@
 #'   smoothing for finite `beta`; needs a second moment. `calibration = "paper"`: Laplace noise for
 #'   the range 4 sqrt(2) s / (3 n) whatever beta is, s = sqrt(u n epsilon / log(d / xi)).
 #'
-#' @param x Numeric (or integer, logical) vector, matrix or data frame: n rows, d columns.
+#' *Sparse means* (`sparsity = s`): for many columns most of whose means are zero, each column being
+#' taken about zero. Values count up to a level that is found privately (or follows from `moment`,
+#' or is `bound`), the s columns with the largest sums are chosen privately, and their means released
+#' as above (for the other methods their sums with noise); all others are zero. A choice costs the
+#' logarithm of d where the means of all columns cost its root. With `calibration = "paper"`: the
+#' peeling of Cai, Wang and Zhang (2021), noise 2 lambda sqrt(3 s log(1/delta)) / epsilon.
+#'
+#' @param x Numeric (or integer, logical) vector, matrix or data frame: n rows, d columns; with
+#'   `sparsity` also a `dgCMatrix` of package Matrix, which is never made dense.
 #' @param epsilon Positive number. `Inf` gives the plain mean by the same code (not
 #'   private).
 #' @param delta Number, 0 <= delta < 1, well below 1/n.
@@ -40,6 +48,7 @@
 #' @param ... Not used; a misspelt argument is an error.
 #' @param method `"winsorized"`, `"truncated"`, `"median_of_means"` or `"catoni"`.
 #' @param beta Positive number or `Inf`, for `"catoni"`: smoothing, see [grad_catoni()].
+#' @param sparsity Whole number: how many means are released, the others being zero; `NULL`: all.
 #' @param na.rm `FALSE`: a missing value is refused (for the data holder's eyes only: do not
 #'   publish the refusal). `TRUE`: missing values add zero and the sum is divided by a private
 #'   count, which takes a twentieth of the budget.
@@ -55,6 +64,7 @@
 #'     limits).}
 #'   \item{found}{whether limits could be told from noise; if not, the mean is NA, with a
 #'     warning.}
+#'   \item{selected}{with `sparsity`, the names of the chosen columns in the order of choice.}
 #'   \item{n, privacy}{public number of rows; see [privacy()].}
 #' }
 #'
@@ -66,7 +76,9 @@
 #' l1 and sqrt(d) in l2 in units of the ranges. All sums are exact integer sums, the noise
 #' is exact discrete Laplace or Gaussian noise, and the epsilons add up (Laplace) or
 #' compose by zero-concentrated differential privacy (Gaussian; exactly with `bound`).
-#' *Other methods:* each value adds an integer within +-B (tau, s M), so that a row changes each
+#' *Sparse means:* all values together move from cells to cells, d in each of two; the choice is the
+#' exponential mechanism (permute-and-flip with `delta = 0`) on absolute values of exact integer sums,
+#' of which a row moves each by at most 2 tau. *Other methods:* each value adds an integer within +-B (tau, s M), so that a row changes each
 #' sum, or each median of the groups' sums, by at most twice that: 2 B d in l1, 2 B sqrt(d) in l2,
 #' over n, or the size of the smallest group. The groups do not look at the data.
 #'
@@ -78,6 +90,9 @@
 #' Hu, Ni, Xiao and Wang (2022). High Dimensional Differentially Private Stochastic Optimization
 #' with Heavy-tailed Data. PODS 2022. \doi{10.1145/3517804.3524144}
 #'
+#' Cai, T. T., Wang, Y. and Zhang, L. (2021). The cost of privacy. *Annals of Statistics* 49,
+#' 2825-2850. \doi{10.1214/21-AOS2058} (sparse means)
+#'
 #' Canonne, Kamath and Steinke (2020). The discrete Gaussian for differential privacy.
 #' \doi{10.48550/arXiv.2004.00010}
 #' @seealso [dp_quantile()], [privacy()]
@@ -88,10 +103,14 @@
 #' privacy(fit)
 #' dp_mean(rnorm(1000), epsilon = 1, bound = c(-5, 5))
 #' dp_mean(danish$Total, epsilon = 1, method = "catoni", moment = moment_bound(2, 100))
+#' x <- matrix(rt(2000 * 100, 3), 2000)
+#' x[, 1:2] <- x[, 1:2] + 1
+#' dp_mean(x, epsilon = 1, delta = 1e-6, sparsity = 2)
 #' @export
 dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
                     method = c("winsorized", "truncated", "median_of_means", "catoni"),
-                    beta = Inf, na.rm = FALSE, budget = NULL, control = dp_control()) {
+                    beta = Inf, sparsity = NULL, na.rm = FALSE, budget = NULL,
+                    control = dp_control()) {
   check_dots(...)
   method <- check_choice(method, "method", c("winsorized", ROBUST_MEANS))
   control <- check_control(control, if (method == "winsorized") "dp_mean", full = "dp_mean")
@@ -99,8 +118,14 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
   delta <- check_delta(delta)
   na.rm <- check_flag(na.rm, "na.rm")
   check_mean_method(method, moment, bound, missing(beta))
+  x <- read_matrix(x, sparse = !is.null(sparsity))
   schema <- mean_schema(x)
-  if (method == "winsorized") {
+  if (!is.null(sparsity)) {
+    sparsity <- check_sparse_mean(sparsity, method, na.rm, bound, schema$d)
+    plan <- plan_sparse_mean(schema$n, schema$d, sparsity, epsilon, delta, bound, moment, method,
+                             beta, budget, control)
+    fitter <- function(values) fit_sparse_mean(values, plan, control)
+  } else if (method == "winsorized") {
     bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
     plan <- plan_mean(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm, budget)
     fitter <- function(values) fit_mean(values, plan, bound, control)
@@ -111,16 +136,21 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
   }
   warn_large_delta(delta, schema$n)
   check_complete(x, na.rm)
+  if (is_sparse(x)) check_sound(x)
   ledger_charge(budget, plan$events, epsilon, delta, "dp_mean")
   fit <- fitter(mean_values(x, schema))
   warn_limits_not_found(fit$found, schema$names)
   warn_limits_collapsed(fit$limits, fit$found, schema$names)
-  new_dp_fit(
+  if (!is.null(sparsity)) warn_sparse_mean(fit)
+  out <- new_dp_fit(
     "mean", fit$coefficients, schema$n,
     new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration),
     limits = fit$limits, noise_sd = fit$noise_sd, found = fit$found, method = method,
     noise = plan$kind
   )
+  # in the order of choice
+  if (!is.null(sparsity)) out$selected <- schema$names[fit$chosen]
+  out
 }
 
 check_mean_method <- function(method, moment, bound, no_beta) {
@@ -143,6 +173,11 @@ check_mean_method <- function(method, moment, bound, no_beta) {
 
 # Public facts of x.
 mean_schema <- function(x) {
+  if (is_sparse(x)) {
+    names <- colnames(x) %||% paste0("x", seq_len(ncol(x)))
+    if (nrow(x) < 1L || ncol(x) < 1L) dp_abort("`x` has no rows or no columns.")
+    return(list(n = nrow(x), d = ncol(x), names = names, logical = FALSE))
+  }
   if (is.data.frame(x)) {
     ok <- vapply(x, is_number_column, NA)
     if (length(ok) == 0L || !all(ok)) {
@@ -178,6 +213,9 @@ check_complete <- function(x, na_rm) {
 }
 
 mean_values <- function(x, schema) {
+  if (is_sparse(x)) {
+    return(x)
+  }
   if (is.data.frame(x)) {
     # column by column: as.matrix() may format numbers, with digits shared by all rows
     return(matrix(

@@ -313,3 +313,21 @@ test_that("iterative hard thresholding spends what it books, in one and many bat
   run(2, gradient = grad_catoni(), moment = moment_bound(2, 20))
   run(2, gradient = grad_shrunken(3))
 })
+
+test_that("sparse means spend what they book", {
+  skip_on_cran()
+  set.seed(263)
+  x <- matrix(stats::rt(4000 * 20, 3), 4000)
+  old <- moves
+  on.exit(moves <<- old)
+  for (s in c(1, 4)) {
+    most <- 2 * IHT_LIMIT
+    moves <<- list(l2 = most * sqrt(s), l1 = most * s, sup = most)
+    for (delta in c(0, 1e-6)) {
+      expect_booked(function() dp_mean(x, 1, delta, sparsity = s))
+      expect_booked(function() dp_mean(x, 1, delta, sparsity = s, method = "truncated", bound = 3))
+    }
+    expect_booked(function() dp_mean(x, 1, 1e-6, sparsity = s, method = "catoni", bound = 3,
+                                     control = dp_control("paper")))
+  }
+})
