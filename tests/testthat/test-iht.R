@@ -235,7 +235,9 @@ test_that("what does not go together is refused before anything is spent", {
   refused <- function(naming, ...) {
     expect_refusal(function(b) dp_sco(z$x, z$y, 1, 1e-6, ..., budget = b), naming)
   }
-  for (s in list(0, 1.5, NA, "a", c(1, 2))) expect_error(sparse_vectors(s), "`s`", class = "dp_error")
+  for (s in list(0, 1.5, NA, "a", c(1, 2))) {
+    expect_error(sparse_vectors(s), "`s`", class = "dp_error")
+  }
   expect_error(sparse_vectors(2, 0), "`radius`", class = "dp_error")
   refused("`s` must be at most", constraint = sparse_vectors(5))
   refused("`penalty`", constraint = sparse_vectors(2), penalty = ridge(1))

@@ -133,11 +133,11 @@ test_that("edges and refusals", {
   refused("median|methods", sparsity = 2, method = "median_of_means", bound = 1)
   refused("`na.rm`", sparsity = 2, na.rm = TRUE)
   refused("`bound`", sparsity = 2, bound = 3)
-  refused("method \"truncated\"", sparsity = 2, control = dp_control("paper"))
+  refused("another `method`", sparsity = 2, control = dp_control("paper"))
   bad <- x
   bad[2, 3] <- NaN
   expect_error(dp_mean(bad, 1, 1e-6, sparsity = 2), class = "dp_error_missing")
-  expect_warning(dp_mean(matrix(stats::rnorm(3000), 300), 0.3, 1e-6, sparsity = 2,
+  expect_warning(dp_mean(matrix(stats::rnorm(3000), 300), 0.05, 1e-6, sparsity = 4,
                          method = "truncated", bound = 5, control = repeatable),
                  class = "dp_dominated")
 })
