@@ -84,7 +84,8 @@ sparse_mean_with_cost <- function(plan, total) {
     if (cost[["level"]] > 0) {
       list(make(cost[["level"]], 1, norm, norm / cost[["level"]], "sizes of values, counts"))
     },
-    list(choose(cost[["choice"]], s, 2, 4 / cost[["choice"]], "choice of columns, scores in tau/n")),
+    list(choose(cost[["choice"]], s, 2, 4 / cost[["choice"]],
+                "choice of columns, scores in tau/n")),
     plan$means$events %||%
       list(make(cost[["means"]], 1, 2 * change, 2 * change / cost[["means"]], "means in tau/n"))
   )

@@ -33,8 +33,9 @@
 #' being taken about zero. Values count up to a level that is found privately (or follows from
 #' `moment`, or is `bound`), the s columns with the largest sums are chosen privately, and their
 #' means released as above (for the other methods their sums with noise); all others are zero. A
-#' choice costs the logarithm of d where the means of all columns cost its root. With `calibration = "paper"`: the
-#' peeling of Cai, Wang and Zhang (2021), noise 2 lambda sqrt(3 s log(1/delta)) / epsilon.
+#' choice costs the logarithm of d where the means of all columns cost its root. With `calibration
+#' = "paper"`: the peeling of Cai, Wang and Zhang (2021), noise 2 lambda sqrt(3 s log(1/delta)) /
+#' epsilon.
 #'
 #' @param x Numeric (or integer, logical) vector, matrix or data frame: n rows, d columns; with
 #'   `sparsity` also a `dgCMatrix` of package Matrix, which is never made dense.
@@ -77,10 +78,11 @@
 #' is exact discrete Laplace or Gaussian noise, and the epsilons add up (Laplace) or
 #' compose by zero-concentrated differential privacy (Gaussian; exactly with `bound`).
 #' *Sparse means:* all values together move from cells to cells, d in each of two; the choice is
-#' the exponential mechanism (permute-and-flip with `delta = 0`) on absolute values of exact integer
-#' sums, of which a row moves each by at most 2 tau. *Other methods:* each value adds an integer within +-B (tau, s M), so that a row changes each
-#' sum, or each median of the groups' sums, by at most twice that: 2 B d in l1, 2 B sqrt(d) in l2,
-#' over n, or the size of the smallest group. The groups do not look at the data.
+#' the exponential mechanism (permute-and-flip with `delta = 0`) on absolute values of exact
+#' integer sums, of which a row moves each by at most 2 tau. *Other methods:* each value adds an
+#' integer within +-B (tau, s M), so that a row changes each sum, or each median of the groups'
+#' sums, by at most twice that: 2 B d in l1, 2 B sqrt(d) in l2, over n, or the size of the smallest
+#' group. The groups do not look at the data.
 #'
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
