@@ -5,13 +5,13 @@
 #' A round takes a step along the mean gradient, keeps the s coefficients that are largest then, by
 #' one private choice, and releases these (and the intercept) with noise. `batches = "full"`: every
 #' round reads all rows, the rounds are composed exactly, and the answer is the average over the
-#' second half of the rounds, cut to its s largest slopes. `batches = "split"`: each round reads its
-#' own rows, so that all rounds together cost what one costs, and the answer is the last iterate.
-#' Columns are made comparable as for solver `"select"`; the level is found privately, with full
-#' batches in every round, unless it is given or follows from `moment`. Each coordinate of a record's
-#' gradient is bounded: `gradient` is winsorized (the default), truncated, Catoni's, or, with
-#' `sparse_vectors(s, radius)`, shrunken data. `delta = 0`: permute-and-flip and Laplace noise,
-#' columns in the caller's units.
+#' second half of the rounds, cut to its s largest slopes. `batches = "split"`: each round reads
+#' its own rows, so that all rounds together cost what one costs, and the answer is the last
+#' iterate. Columns are made comparable as for solver `"select"`; the level is found privately,
+#' with full batches in every round, unless it is given or follows from `moment`. Each coordinate
+#' of a record's gradient is bounded: `gradient` is winsorized (the default), truncated, Catoni's,
+#' or, with `sparse_vectors(s, radius)`, shrunken data. `delta = 0`: permute-and-flip and Laplace
+#' noise, columns in the caller's units.
 #'
 #' `epsilon = Inf` is the same iteration without noise, with steps of one over the largest
 #' eigenvalue of the second moments, to the end.

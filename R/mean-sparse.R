@@ -106,7 +106,8 @@ paper_sparse_mean <- function(plan, epsilon, delta, bound, moment, budget, contr
   needs <- function(ok, text) {
     if (!ok) dp_abort(paste0("`calibration = \"paper\"` ", text), "dp_error_calibration")
   }
-  needs(is.finite(epsilon) && delta > 0, "with `sparsity` needs a finite `epsilon` and `delta` > 0.")
+  needs(is.finite(epsilon) && delta > 0,
+        "with `sparsity` needs a finite `epsilon` and `delta` above 0.")
   needs(plan$source == "given", "with `sparsity` needs method \"truncated\" or \"catoni\".")
   if (!is.null(budget)) check_chargeable(budget, epsilon, "mixed")
   scale <- calibrate_peeling(epsilon, delta, plan$keep, 1, "paper", "cai")
