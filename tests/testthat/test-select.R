@@ -341,29 +341,33 @@ test_that("fits print what was chosen, draw, predict, and are sparse where asked
   expect_equal(as.numeric(coef(fit, sparse = TRUE)), unname(coef(fit)))
 })
 
-test_that("a choice loses what it claims, and one of a tenth of the scale would be seen", {
+test_that("a choice loses what it claims, and one of a twelfth of the scale would be seen", {
   skip_on_cran()
   n <- 40L
-  control <- dp_control(rng = "R")
-  # one record with a gradient of full size in the first column or the second
-  first <- function(v, epsilon) {
-    x <- matrix(0, n, 2L)
+  # one record with a gradient of full size in the first column or in the second, of many
+  p <- 30L
+  known <- list(center = rep(0, p + 1L), scale = rep(1, p + 1L))
+  spec <- sparse_spec(3, 0.05, 1, "squared", grad_winsorized(1), NULL, NULL, NULL, dp_control())
+  plan <- plan_select(n, p, spec, known, FALSE, 1, 2)
+  columns <- c(known, list(found = rep(TRUE, p + 1L)))
+  share_of_first <- function(v, by, runs = 3000L) {
+    x <- matrix(0, n, p)
     x[1L, v] <- 1e6
-    fit <- dp_sparse(x, c(1e6, numeric(n - 1L)), epsilon, 0.05, sparsity = 1, scale = every,
-                     gradient = grad_winsorized(1), intercept = FALSE, control = control)
-    fit$path[[1L]] == 1
+    state <- coordinate_state(list(x = x, y = c(1e6, numeric(n - 1L))),
+                              list(n = n, intercept = FALSE), columns, spec)
+    plan$cost[["choice"]] <- by * plan$cost[["choice"]]
+    fit <- list(b = numeric(p), w0 = 0)
+    first <- replicate(runs, choose_columns(state, fit, integer(), plan, 1, repeatable)$columns == 1)
+    c(sum(first), runs)
   }
-  plan <- sparse_plan(n, 2, 3, 0.05, 1, known = list(center = rep(0, 3), scale = rep(1, 3)),
-                      intercept = FALSE)
   set.seed(614)
-  runs <- 800L
-  bound <- function(epsilon) {
-    high <- sum(replicate(runs, first(1L, epsilon)))
-    low <- sum(replicate(runs, first(2L, epsilon)))
-    log(stats::qbeta(alarm / 2, high, runs - high + 1)) -
-      log(stats::qbeta(1 - alarm / 2, low + 1, runs - low))
+  bound <- function(by) {
+    high <- share_of_first(1L, by)
+    low <- share_of_first(2L, by)
+    log(stats::qbeta(alarm / 2, high[[1L]], high[[2L]] - high[[1L]] + 1)) -
+      log(stats::qbeta(1 - alarm / 2, low[[1L]] + 1, low[[2L]] - low[[1L]]))
   }
   cost <- plan$cost[["choice"]]
-  expect_lte(suppressWarnings(bound(3)), cost)
-  expect_gt(suppressWarnings(bound(120)), cost)
+  expect_lte(bound(1), cost)
+  expect_gt(bound(12), cost)
 })
