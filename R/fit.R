@@ -17,7 +17,7 @@ new_dp_fit <- function(front, coefficients, n, privacy, ..., schema = NULL) {
 #' @return `coef()`: the released estimates, in the caller's units. `nobs()`: the public
 #'   number of rows that were handed in. `formula()`: the formula of a fit made by
 #'   formula. `residuals()`, `fitted()`, `deviance()`, `df.residual()`, `logLik()` and
-#'   `AIC()` stop, for a fit holds no data; `vcov()` and `confint()` stop too.
+#'   `AIC()` stop, for a fit holds no data. For `vcov()` and `confint()` see [dp_intervals].
 #' @section Privacy:
 #' All of these are functions of what was released; they cost nothing.
 #' @name dp_fit_methods
@@ -66,20 +66,6 @@ df.residual.dp_fit <- function(object, ...) no_data("df.residual()")
 #' @importFrom stats logLik
 #' @export
 logLik.dp_fit <- function(object, ...) no_data("logLik()")
-
-no_intervals <- function(what) {
-  dp_abort(paste0(
-    what, " is not available in this version: the fit does not release what it would need."
-  ), "dp_error_no_intervals")
-}
-
-#' @importFrom stats vcov
-#' @export
-vcov.dp_fit <- function(object, ...) no_intervals("vcov()")
-
-#' @importFrom stats confint
-#' @export
-confint.dp_fit <- function(object, parm, level = 0.95, ...) no_intervals("confint()")
 
 #' @importFrom stats AIC
 #' @export

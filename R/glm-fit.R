@@ -19,7 +19,7 @@ fit_glm <- function(problem, schema, plan, known, control) {
   list(
     coefficients = caller_units(fit$w * caller_scale(columns, schema), columns, schema),
     center = columns$center, scale = columns$scale, found = columns$found, bound = fit$bound,
-    sd = fit$sd
+    sd = fit$sd, vcov = caller_vcov(fit$vcov, columns, schema)
   )
 }
 
@@ -65,19 +65,25 @@ descend_logistic <- function(rows, noisy, plan, n, control) {
   bound <- covariate_level(rows, norm, plan, n, k, GLM_QUANTILE, control)
   rule <- list(bound = bound, estimator = "covariate")
   stretch <- covariate_stretch(pre, rule) * max(1, GLM_CURVATURE / (2 * events$curvature))
-  sds <- numeric(length(plan$steps))
+  sds <- h <- numeric(length(plan$steps))
   for (stage in seq_along(plan$steps)) {
     report_stage(control, sprintf("descent, stage %d of %d", stage, length(plan$steps)))
     law <- descent_law(plan, stage, n, k, bound, pre$root)
     sds[[stage]] <- law$sd
+    h[[stage]] <- plan$eta * noise_step(plan, stage, n, k, GLM_NOISE_RISK) * stretch / pre$size
     run <- run_stage(rows, norm, w, plan$steps[[stage]], c(law, list(
-      eta = plan$eta * noise_step(plan, stage, n, k, GLM_NOISE_RISK) * stretch / pre$size,
+      eta = h[[stage]],
       root = pre$root, loss = "logistic", estimator = "covariate"
     )), control)
     w <- run$last
   }
   if (plan$private) w <- run$average else w <- newton_logistic(rows, w)
-  list(w = w, bound = rep(bound, length(sds)), sd = sds)
+  rule$loss <- "logistic"
+  run <- list(h = h, sd = sds, steps = plan$steps)
+  list(
+    w = w, bound = rep(bound, length(sds)), sd = sds,
+    vcov = descent_vcov(rows, norm, w, pre, rule, run, plan, n, control)
+  )
 }
 
 # Not private: the same gradient under the second moments weighted by the curvature.

@@ -9,6 +9,7 @@
 #   descent   1, 2: steps of gradient descent. The derivative of the loss is bounded, so
 #             clipping the covariate bounds the gradient, with a weight that does not depend
 #             on the response: no bias given x.
+#   sandwich  second moments for the standard errors (R/sandwich.R)
 GLM_STAGES <- list(steps = c(6, 30), share = c(0.06, 0.94))
 
 # With many rows what is left of the start counts for more than the noise of more steps.
@@ -24,13 +25,14 @@ GLM_CURVATURE <- 0.25
 # As NOISE_RISK in R/lm-descent.R.
 GLM_NOISE_RISK <- 0.25
 
-plan_glm <- function(n, k, tuned, mu, control, gradient) {
+plan_glm <- function(n, k, tuned, mu, control, gradient, intervals = TRUE) {
   fixed <- !is.null(gradient$bound)
   resolution <- size_resolution(n, mu)
   sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.004, 0.05)
   share <- c(
     search_shares(n, tuned, mu), norms = sizes, moments = 0.10,
-    clip = if (fixed) 0 else sizes, descent = 0.75
+    clip = if (fixed) 0 else sizes, descent = 0.75,
+    sandwich = if (intervals) SANDWICH_SHARE else 0
   )
   steps <- GLM_STAGES$steps
   if (n * mu > GLM_LONG$rows) steps[[2L]] <- GLM_LONG$steps
@@ -41,6 +43,7 @@ plan_glm <- function(n, k, tuned, mu, control, gradient) {
     mu = mu, private = is.finite(mu), share = share, sub = resolution$sub,
     eta = (if (is.null(control$step)) 1 else control$step) / GLM_CURVATURE, steps = steps,
     stage_mu = mu * sqrt(share[["descent"]] * GLM_STAGES$share), bound = gradient$bound, clips = 1,
+    loss = loss_logistic(),
     clip_label = "covariate norms, counts", sensible = sensible <= n, n_sensible = sensible
   ), eta = 1 / GLM_CURVATURE, steps = 200)
 }

@@ -32,7 +32,7 @@
 #'   \item{classes}{the two classes, the event second.}
 #' }
 #' @section Privacy:
-#' Released are noisy counts (of pair differences, exponents, cells and norms), a noisy matrix of
+#' Released are noisy counts (of pair differences, exponents, cells and norms), noisy matrices of
 #' second moments and noisy gradient sums, as in [dp_lm()]. *Gradients.* Row i adds
 #' (p_i - y_i) min(1, C / ||z_i||) z_i with |p_i - y_i| at most 1 (y is clamped to \[0, 1\]): an
 #' integer vector whose length under the preconditioner is at most C plus half a

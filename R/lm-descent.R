@@ -7,7 +7,7 @@ descend <- function(rows, pre, plan, n, control) {
   norm <- row_norms(rows, pre$root)
   k <- length(pre$start)
   w <- pre$start
-  bounds <- sds <- numeric(length(plan$steps))
+  bounds <- sds <- h <- numeric(length(plan$steps))
   for (stage in seq_along(plan$steps)) {
     report_stage(control, sprintf("descent, stage %d of %d", stage, length(plan$steps)))
     # without noise the scale of the residuals is found again and again
@@ -24,6 +24,7 @@ descend <- function(rows, pre, plan, n, control) {
     sds[[stage]] <- law$sd
     eta <- plan$eta * noise_step(plan, stage, n, k) * rule$step * covariate_stretch(pre, rule) /
       pre$size
+    h[[stage]] <- eta
     run <- run_stage(rows, norm, w, plan$steps[[stage]], c(law, list(
       eta = eta, root = pre$root, loss = rule$loss, estimator = rule$estimator,
       tuning = rule$tuning
@@ -31,7 +32,12 @@ descend <- function(rows, pre, plan, n, control) {
     w <- run$last
   }
   last <- is_robust(plan$loss) && !plan$private
-  list(w = if (last) run$last else run$average, bound = bounds, sd = sds)
+  w <- if (last) run$last else run$average
+  list(
+    w = w, bound = bounds, sd = sds,
+    vcov = descent_vcov(rows, norm, w, pre, rule, list(h = h, sd = sds, steps = plan$steps), plan,
+                        n, control)
+  )
 }
 
 # What the length of a step is multiplied with, a public number. A step of 1 adds the noise of a

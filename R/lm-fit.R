@@ -25,7 +25,8 @@ fit_lm <- function(problem, schema, plan, known, control) {
   b <- fit$w * caller_scale(columns, schema)
   list(
     coefficients = caller_units(b, columns, schema), center = columns$center,
-    scale = columns$scale, found = columns$found, bound = fit$bound, sd = fit$sd
+    scale = columns$scale, found = columns$found, bound = fit$bound, sd = fit$sd,
+    vcov = caller_vcov(fit$vcov, columns, schema)
   )
 }
 

@@ -10,7 +10,8 @@
 #' @param ... Not used.
 #' @return `predict()`: a named vector, one number per row of `newdata`, on the scale of the
 #'   response as the formula has it (`log(y)` stays a logarithm). `summary()`: a list of
-#'   class `summary.dp_lm` with the coefficients, scales, clip levels, noise and privacy.
+#'   class `summary.dp_lm` with the coefficients, their standard errors (see [dp_intervals]),
+#'   scales, clip levels, noise and privacy.
 #'   `plot()`: draws the coefficients per scale of their column; returns the
 #'   fit invisibly.
 #' @section Privacy:
@@ -80,7 +81,7 @@ summary.dp_lm <- function(object, ...) {
     list(
       formula = object$schema$formula, n = object$n, privacy = object$privacy,
       coefficients = cbind(
-        Estimate = object$coefficients, Scale = scale,
+        Estimate = object$coefficients, standard_errors(object), Scale = scale,
         `Per scale` = object$coefficients * scale / object$scale[[p + 1L]]
       ),
       constraint = object$constraint, penalty = object$penalty, front = object$front,
@@ -106,7 +107,9 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), .
     paste0("change of the response,\nin units of its own scale (",
            format(x$response_scale, digits = digits), "), ")
   }
-  cat("\nScale: of the column, found privately or public. Per scale: ", change,
+  errors <- "Sampling" %in% colnames(x$coefficients)
+  cat(if (errors) PARTS_TEXT else "\n",
+      "Scale: of the column, found privately or public. Per scale: ", change,
       "for one scale of the column.\n", sep = "")
   print_parts(x)
   if (any(is.finite(x$bound)) && length(x$sd) > 0L) {
@@ -116,7 +119,7 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), .
       format(x$sd[[length(x$sd)]], digits = 3)
     ))
   }
-  cat("No standard errors: this version does not release what they would need.\n")
+  if (!errors) cat("No standard errors: vcov() says why.\n")
   invisible(x)
 }
 

@@ -82,15 +82,17 @@ search_shares <- function(n, tuned, mu) {
   stats::setNames(as.numeric(share), rownames(all))
 }
 
-# tuned: from tuned_columns(); k: coefficients, the intercept
-# among them.
-plan_lm <- function(n, k, tuned, mu, delta, control, gradient, loss = loss_squared()) {
+# tuned: from tuned_columns(); k: coefficients, the intercept among them. intervals: is anything
+# spent on standard errors?
+plan_lm <- function(n, k, tuned, mu, delta, control, gradient, loss = loss_squared(),
+                    intervals = TRUE) {
   clips <- clip_releases(gradient, loss)
   resolution <- size_resolution(n, mu)
   sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.004, 0.05)
   share <- c(
     search_shares(n, tuned, mu), norms = sizes, moments = 0.08,
-    clip = clips * sizes, descent = sum(DESCENT_STAGES$share)
+    clip = clips * sizes, descent = sum(DESCENT_STAGES$share),
+    sandwich = if (intervals) SANDWICH_SHARE else 0
   )
   steps <- DESCENT_STAGES$steps
   if (!is.null(control$iterations)) steps[[4L]] <- control$iterations
@@ -157,7 +159,8 @@ lm_events <- function(plan, tuned) {
       moments_event(plan),
       counts_event(plan, plan$clip_label, "clip", sqrt(2), plan$clips)
     ),
-    lapply(seq_along(plan$steps), function(i) gradient_event(plan, i))
+    lapply(seq_along(plan$steps), function(i) gradient_event(plan, i)),
+    if (plan$share[["sandwich"]] > 0) sandwich_events(plan)
   ))
 }
 
@@ -182,6 +185,15 @@ gradient_event <- function(plan, stage) {
   scaled_event(sprintf("gradient in C/n, stage %d", stage), mu, count, 2)
 }
 
+sandwich_events <- function(plan) {
+  cost <- sandwich_costs(plan)
+  list(
+    scaled_event("curvature in c^2/n", cost[["curvature"]], curvature_releases(plan$loss),
+                 sqrt(2)),
+    scaled_event("squared gradients in C^2/n", cost[["spread"]], 1, sqrt(2))
+  )
+}
+
 check_search_laws <- function(plan, n, tuned) {
   all <- searches(tuned)
   for (i in seq_len(nrow(all))) {
@@ -194,6 +206,7 @@ check_lm_laws <- function(plan, n, k, tuned) {
   count_law("gaussian", n, stage_cost(plan, "norms", 4), sqrt(2))
   check_search_laws(plan, n, tuned)
   moment_law(n, k + 1, stage_cost(plan, "moments"), 1)
+  if (plan$share[["sandwich"]] > 0) moment_law(n, k, min(sandwich_costs(plan)), 1)
   gradient_law(n, k, min(plan$stage_mu / sqrt(plan$steps)), 1, NULL)
 }
 

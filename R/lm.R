@@ -63,11 +63,13 @@
 #'     coefficient 0, and a warning of class `dp_dominated` says so.}
 #'   \item{bound, sd}{clip level and standard deviation of the noise of a mean
 #'     gradient, one per stage, in standardised units.}
+#'   \item{vcov}{variances of the coefficients, a list of matrices `sampling` and `privacy`: see
+#'     [dp_intervals].}
 #'   \item{schema}{names, classes and levels, for [predict()]; no data.}
 #' }
 #'
 #' @section Privacy:
-#' Released are noisy counts (of pair differences, exponents, cells and sizes), a noisy matrix of
+#' Released are noisy counts (of pair differences, exponents, cells and sizes), noisy matrices of
 #' second moments and noisy gradient sums, nothing else: the fit is a function of
 #' them. Neighbours differ in one row; n and the schema are public.
 #'
@@ -75,9 +77,10 @@
 #' columns: sqrt(2 c) in l2. *Moments.* Rows q are integer vectors with norm at most r, so
 #' that qq' moves by at most sqrt(2) r^2 in Frobenius norm. *Gradients.* Each row
 #' adds an integer vector whose length under the preconditioner is at most C
-#' plus half a grid step per coordinate; the sum moves by at most twice that. A row that
-#' holds a non-finite number adds zero. All sums are exact integer sums and all noise is
-#' exact discrete Gaussian noise, so the total is Gaussian differential privacy with
+#' plus half a grid step per coordinate; the sum moves by at most twice that. *Variances.* Two more
+#' matrices of second moments, of rows weighted by their derivatives and clipped as before: sqrt(2)
+#' r^2 each. A row that holds a non-finite number adds zero. All sums are exact integer sums and all
+#' noise is exact discrete Gaussian noise, so the total is Gaussian differential privacy with
 #' mu^2 the sum over the releases, which [privacy()] lists and which composes to
 #' (epsilon, delta) exactly. The number of steps is fixed beforehand.
 #'
@@ -228,6 +231,7 @@ run_regression <- function(schema, spec, plan, events, known, na.action, fitter,
     bound = fit$bound, sd = fit$sd, loss = spec$loss$name, gradient = spec$gradient$name,
     constraint = public_constraint(spec$constraint), penalty = spec$penalty, ...
   )
+  out$vcov <- fit$vcov
   out$path <- fit$path
   out$radii <- fit$radii
   out

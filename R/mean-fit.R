@@ -15,6 +15,10 @@ name_means <- function(fit, names) {
   if (is.null(names)) names <- if (d == 1L) "mean" else paste0("x", seq_len(d))
   names(fit$coefficients) <- names(fit$noise_sd) <- names(fit$found) <- names
   dimnames(fit$limits) <- list(names, c("lower", "upper"))
+  if (!is.null(fit$errors)) {
+    dimnames(fit$errors) <- list(names, c("sampling", "privacy"))
+    dimnames(fit$bias) <- list(names, c("lower", "upper"))
+  }
   fit
 }
 
@@ -69,11 +73,14 @@ private_limits <- function(x, plan, control) {
   }
   reach <- vapply(seq_len(d), function(j) {
     tail_limits(counts[, j], law, plan$rank, center[[j]])
-  }, c(0, 0))
+  }, numeric(5))
+  tails <- reach[3:5, , drop = FALSE]
+  reach <- reach[1:2, , drop = FALSE]
   found <- !is.na(reach[1L, ])
   reach[, !found] <- 0
   reach[reach < TINY] <- 0
   list(
+    center = center, size = tails[3L, ], excess = t(tails[1:2, , drop = FALSE]),
     lower = pmax(center - reach[1L, ], -1e308), upper = pmin(center + reach[2L, ], 1e308),
     found = found
   )
@@ -90,6 +97,7 @@ noisy_mean <- function(x, plan, limits, control) {
   rows <- new_rows(x, center = middle, inv_scale = inv_step, threads = control$threads)
   sums <- release_sums(rows, law, release_key(control))
   count <- rep(n, d)
+  counts <- list(sd = 0)
   if (plan$na_rm) {
     counts <- count_law(
       plan$kind, n, plan$cost[["count"]], if (plan$kind == "laplace") d else sqrt(d)
@@ -99,11 +107,51 @@ noisy_mean <- function(x, plan, limits, control) {
   step <- ifelse(half > 0, half / law$limit, 0)
   value <- middle + sums / count * step
   sd <- 2^law$bits * step / count * if (plan$kind == "laplace") sqrt(2) else 1
+  mean <- ifelse(limits$found, pmin(pmax(value, limits$lower), limits$upper), NA_real_)
+  spread <- if (is.null(limits$size)) {
+    bounded_spread(x, mean, middle, half, count, plan, control)
+  } else {
+    limits_spread(mean, limits, half, count)
+  }
   list(
-    coefficients = ifelse(limits$found, pmin(pmax(value, limits$lower), limits$upper), NA_real_),
-    noise_sd = ifelse(limits$found, sd, NA_real_),
-    limits = cbind(limits$lower, limits$upper), found = limits$found
+    coefficients = mean, noise_sd = ifelse(limits$found, sd, NA_real_),
+    limits = cbind(limits$lower, limits$upper), found = limits$found,
+    errors = cbind(spread / sqrt(count), hypotenuse(sd, (value - middle) * counts$sd / count)),
+    bias = if (is.null(limits$excess)) matrix(0, d, 2L) else limits$excess / count
   )
+}
+
+# Without overflow.
+hypotenuse <- function(a, b) {
+  most <- pmax(abs(a), abs(b))
+  ifelse(most > 0, most * sqrt((a / most)^2 + (b / most)^2), most)
+}
+
+# Standard deviation of the winsorised values from the counts that gave the limits: that about the
+# centre, less the distance of the centre from the mean. The centre is a median, at most a standard
+# deviation away, so that half of the square is left at least.
+limits_spread <- function(mean, limits, half, count) {
+  size <- limits$size / sqrt(count)
+  far <- pmin(abs(mean - limits$center) / pmax(size, 1e-300), sqrt(0.5))
+  # all values alike, as far as can be told: nothing is known of the others
+  ifelse(half > 0, size * sqrt(1 - far^2), NA_real_)
+}
+
+# Within public bounds: a private second moment about their middle, if it was paid for, and
+# never more than that of two points at the bounds, with this mean (Bhatia and Davis 2000).
+bounded_spread <- function(x, mean, middle, half, count, plan, control) {
+  at <- (mean - middle) / half
+  most <- 1 - at^2
+  if (plan$cost[["variance"]] == 0) {
+    return(sqrt(most) * half)
+  }
+  law <- sum_law(plan$kind, nrow(x), ncol(x), plan$cost[["variance"]])
+  for (j in seq_len(ncol(x))) x[, j] <- pmin(abs((x[, j] - middle[[j]]) / half[[j]]), 1)^2
+  rows <- new_rows(x, center = rep(0.5, ncol(x)), inv_scale = rep(2 * law$limit, ncol(x)),
+                   threads = control$threads)
+  square <- 0.5 + release_sums(rows, law, release_key(control)) / count / (2 * law$limit)
+  sd <- 2^law$bits / (2 * law$limit) / count * if (plan$kind == "laplace") sqrt(2) else 1
+  sqrt(pmin(pmax(square - at^2, sd), most)) * half
 }
 
 # epsilon = Inf: the same sums without noise; with `bound` the values are clamped.
@@ -115,9 +163,16 @@ plain_mean <- function(x, plan, bound, control) {
   rows <- new_rows(x, threads = control$threads)
   plain <- list(limit = Inf, noise = c(0, 0), unit = 1)
   sums <- release_sums(rows, plain)
-  count <- if (plan$na_rm) release_complete(rows, plain) else nrow(x)
+  count <- if (plan$na_rm) release_complete(rows, plain) else rep(nrow(x), d)
+  mean <- sums / count
+  spread <- vapply(seq_len(d), function(j) {
+    away <- abs(x[, j] - mean[[j]])
+    most <- max(away, 0, na.rm = TRUE)
+    if (most > 0) most * sqrt(sum((away / most)^2, na.rm = TRUE) / count[[j]]) else 0
+  }, 0)
   list(
-    coefficients = sums / count, noise_sd = rep(0, d), found = rep(TRUE, d),
+    coefficients = mean, errors = cbind(spread / sqrt(count), 0), bias = matrix(0, d, 2L),
+    noise_sd = rep(0, d), found = rep(TRUE, d),
     limits = if (is.null(bound)) cbind(rep(-Inf, d), rep(Inf, d)) else bound
   )
 }

@@ -18,15 +18,27 @@ print.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 #' @export
 summary.dp_mean <- function(object, ...) {
   shown <- object$selected %||% seq_along(object$coefficients)
-  table <- cbind(Mean = object$coefficients, `Noise sd` = object$noise_sd, object$limits)
+  table <- cbind(Estimate = object$coefficients, mean_errors(object))
   structure(
     list(
-      table = table[shown, , drop = FALSE],
+      table = table[shown, , drop = FALSE], limits = object$limits[shown, , drop = FALSE],
       n = object$n, privacy = object$privacy, noise = object$noise
     ),
     class = "summary.dp_mean"
   )
 }
+
+# Standard errors and bias; of the methods without them the noise.
+mean_errors <- function(object) {
+  if (!has_variance(object)) {
+    return(cbind(`Noise sd` = object$noise_sd))
+  }
+  cbind(standard_errors(object), `Bias -` = object$bias[, "lower"],
+        `Bias +` = object$bias[, "upper"])
+}
+
+PARTS_TEXT <-
+  "\nStd. Error: of the draw of the rows (Sampling) and the noise (Privacy) together.\n"
 
 #' @export
 print.summary.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
@@ -34,11 +46,14 @@ print.summary.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L),
   print_stamp(x$privacy)
   cat(sprintf("Neighbours: %s; rows: %.0f (public)\n\n", x$privacy$neighbours, x$n))
   print(x$table, digits = digits)
-  cat(
-    "\nNoise sd: of the privacy noise alone (", x$noise, "). lower, upper: winsorising limits.\n",
-    "No standard errors: this version does not release what they would need.\n",
-    sep = ""
-  )
+  if ("Sampling" %in% colnames(x$table)) {
+    cat(PARTS_TEXT, "Bias: what values beyond the limits may take from or add to the mean.\n",
+        sep = "")
+  } else {
+    cat("\nNoise sd: of the privacy noise alone. No standard errors: vcov() says why.\n")
+  }
+  cat("\nWinsorising limits (", x$noise, " noise):\n", sep = "")
+  print(x$limits, digits = digits)
   invisible(x)
 }
 

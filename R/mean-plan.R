@@ -4,17 +4,24 @@
 #   tails   octaves about the centre: winsorising limits
 #   count   with na.rm, how many values are there
 #   sums    the winsorised sums
+#   variance  the second moments, where bounds are public and intervals asked for; else the
+#             counts of the tails give them
 # Where noise goes on d coordinates at once, Laplace noise has standard deviation
 # sqrt(2) d / epsilon in units of one coordinate's range, Gaussian noise sqrt(d) / mu:
 # the better is taken, from public numbers.
 
-plan_mean <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
+plan_mean <- function(n, d, epsilon, delta, bounded, na_rm, budget, interval = FALSE) {
+  paid <- bounded && interval
   if (epsilon == Inf && is.null(budget)) {
     return(list(kind = "none", bounded = bounded, na_rm = na_rm, events = list()))
   }
-  plans <- list(laplace = function() laplace_plan(n, d, epsilon, delta, bounded, na_rm, budget))
+  plans <- list(laplace = function() {
+    laplace_plan(n, d, epsilon, delta, bounded, na_rm, budget, paid)
+  })
   if (delta > 0) {
-    plans$gaussian <- function() gaussian_plan(n, d, epsilon, delta, bounded, na_rm, budget)
+    plans$gaussian <- function() {
+      gaussian_plan(n, d, epsilon, delta, bounded, na_rm, budget, paid)
+    }
   }
   made <- lapply(plans, function(f) tryCatch(f(), dp_error = function(e) e))
   ok <- !vapply(made, inherits, NA, "condition")
@@ -42,10 +49,12 @@ stretch_plan <- function(plan, n, epsilon, delta) {
 # needs a share of 140 / rows to stay away from the far ends of the doubles (31 log
 # units of cells there, n c / 2 of utility against them) and the tails one of 300 /
 # rows for three octaves of counts to stand out of their noise.
-mean_shares <- function(rows, bounded, na_rm, n) {
+mean_shares <- function(rows, bounded, na_rm, n, paid = FALSE) {
   count <- if (na_rm) 0.05 else 0
   if (bounded) {
-    return(c(center = 0, tails = 0, count = count, sums = 1 - count))
+    variance <- if (paid) VARIANCE_SHARE else 0
+    return(c(center = 0, tails = 0, count = count, variance = variance,
+             sums = 1 - count - variance))
   }
   center <- max(0.05, 140 / rows)
   tails <- max(0.12, 300 / rows)
@@ -56,8 +65,11 @@ mean_shares <- function(rows, bounded, na_rm, n) {
               ceiling(n * (center + tails) / 0.8))
     ), c("dp_error_small_n", "dp_error_input"))
   }
-  c(center = center, tails = tails, count = count, sums = 1 - center - tails - count)
+  c(center = center, tails = tails, count = count, variance = 0,
+    sums = 1 - center - tails - count)
 }
+
+VARIANCE_SHARE <- 0.03
 
 # What d columns change, in the norm of the noise (records, or ranges of a column / n).
 change_of <- function(kind, d) if (kind == "laplace") d else sqrt(d)
@@ -73,6 +85,7 @@ mean_events <- function(kind, cost, center, d, bounded, na_rm) {
     if (!bounded) select(center, d, 1, 2 / center, "median of a column"),
     event("tails", cells, "tails, counts"),
     event("count", change_of(kind, d), "complete values, counts"),
+    event("variance", change_of(kind, d), "second moments, in squared half-ranges / n"),
     event("sums", change_of(kind, d), "winsorised means, in ranges / n")
   ))
 }
@@ -80,7 +93,8 @@ mean_events <- function(kind, cost, center, d, bounded, na_rm) {
 # `noise`: standard deviation of a mean's noise in ranges / n. `rank`: how many records
 # are left beyond a limit (mean-tails.R).
 new_mean_plan <- function(kind, cost, center, n, d, bounded, na_rm) {
-  sum_law(kind, n, d, cost[["sums"]]) # refuses what leaves no room on the grid
+  # refuses what leaves no room on the grid
+  for (part in c("sums", "variance")) if (cost[[part]] > 0) sum_law(kind, n, d, cost[[part]])
   noise <- change_of(kind, d) / cost[["sums"]]
   list(
     kind = kind, cost = cost, center = center, d = d, bounded = bounded, na_rm = na_rm,
@@ -90,13 +104,13 @@ new_mean_plan <- function(kind, cost, center, n, d, bounded, na_rm) {
   )
 }
 
-laplace_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
+laplace_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget, paid) {
   total <- ledger_allowance(budget, epsilon, delta, "pure")$epsilon
-  laplace_mean_plan(n, d, total, bounded, na_rm)
+  laplace_mean_plan(n, d, total, bounded, na_rm, paid)
 }
 
-laplace_mean_plan <- function(n, d, epsilon, bounded, na_rm) {
-  cost <- epsilon * mean_shares(n * epsilon / d, bounded, na_rm, n)
+laplace_mean_plan <- function(n, d, epsilon, bounded, na_rm, paid = FALSE) {
+  cost <- epsilon * mean_shares(n * epsilon / d, bounded, na_rm, n, paid)
   new_mean_plan("laplace", cost, cost[["center"]] / d, n, d, bounded, na_rm)
 }
 
@@ -107,11 +121,11 @@ gaussian_shares <- function(rows, na_rm, n) {
   mean_shares(1 / max(share[["center"]] / 140, share[["tails"]] / 300), FALSE, na_rm, n)
 }
 
-gaussian_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget) {
+gaussian_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget, paid) {
   if (bounded) {
     mu <- ledger_allowance(budget, epsilon, delta, "gaussian")$mu
-    return(new_mean_plan("gaussian", mu * sqrt(mean_shares(0, TRUE, na_rm, n)), 0, n, d, TRUE,
-                         na_rm))
+    return(new_mean_plan("gaussian", mu * sqrt(mean_shares(0, TRUE, na_rm, n, paid)), 0, n, d,
+                         TRUE, na_rm))
   }
   mu <- sqrt(2 * ledger_allowance(budget, epsilon, delta, "mixed")$rho)
   gaussian_mean_plan(n, d, mu, na_rm)

@@ -53,6 +53,8 @@
 #' @param na.rm `FALSE`: a missing value is refused (for the data holder's eyes only: do not
 #'   publish the refusal). `TRUE`: missing values add zero and the sum is divided by a private
 #'   count, which takes a twentieth of the budget.
+#' @param interval `TRUE`: with a public `bound`, 3 % of the budget is spent on the variance, for
+#'   standard errors and intervals; without a bound they cost nothing. See [dp_intervals].
 #' @param budget A ledger made by [privacy_budget()], charged before values are read.
 #' @param control Settings made by [dp_control()].
 #'
@@ -63,6 +65,8 @@
 #'     limits; for the other methods what a value counts as at most.}
 #'   \item{noise_sd}{standard deviation of the noise of each mean (public, given the
 #'     limits).}
+#'   \item{errors, bias}{of each mean the sampling and the privacy part of the standard error, and
+#'     what values beyond the limits may take from or add to it: see [dp_intervals].}
 #'   \item{found}{whether limits could be told from noise; if not, the mean is NA, with a
 #'     warning.}
 #'   \item{selected}{with `sparsity`, the names of the chosen columns in the order of choice.}
@@ -111,7 +115,7 @@
 #' @export
 dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
                     method = c("winsorized", "truncated", "median_of_means", "catoni"),
-                    beta = Inf, sparsity = NULL, na.rm = FALSE, budget = NULL,
+                    beta = Inf, sparsity = NULL, na.rm = FALSE, interval = FALSE, budget = NULL,
                     control = dp_control()) {
   check_dots(...)
   method <- check_choice(method, "method", c("winsorized", ROBUST_MEANS))
@@ -119,7 +123,8 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
   epsilon <- check_epsilon(epsilon)
   delta <- check_delta(delta)
   na.rm <- check_flag(na.rm, "na.rm")
-  check_mean_method(method, moment, bound, missing(beta))
+  interval <- check_flag(interval, "interval")
+  check_mean_method(method, moment, bound, missing(beta), interval)
   x <- read_matrix(x, sparse = !is.null(sparsity))
   schema <- mean_schema(x)
   if (!is.null(sparsity)) {
@@ -129,7 +134,8 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
     fitter <- function(values) fit_sparse_mean(values, plan, control)
   } else if (method == "winsorized") {
     bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
-    plan <- plan_mean(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm, budget)
+    plan <- plan_mean(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm, budget,
+                      interval)
     fitter <- function(values) fit_mean(values, plan, bound, control)
   } else {
     plan <- plan_robust_mean(schema$n, schema$d, epsilon, delta, bound, moment, method,
@@ -148,14 +154,17 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
     "mean", fit$coefficients, schema$n,
     new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration),
     limits = fit$limits, noise_sd = fit$noise_sd, found = fit$found, method = method,
-    noise = plan$kind
+    noise = plan$kind, errors = fit$errors, bias = fit$bias
   )
   # in the order of choice
   if (!is.null(sparsity)) out$selected <- schema$names[fit$chosen]
   out
 }
 
-check_mean_method <- function(method, moment, bound, no_beta) {
+check_mean_method <- function(method, moment, bound, no_beta, interval) {
+  if (interval && method != "winsorized") {
+    dp_abort("`interval` belongs to method \"winsorized\": the others have no intervals.")
+  }
   if (method == "winsorized") {
     if (!is.null(moment)) {
       dp_abort("`moment` is not used by method \"winsorized\": leave it out.")

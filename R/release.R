@@ -46,10 +46,20 @@ release_sizes <- function(rows, norm, w, loss, cells, law, key = NULL, exact = F
 # The mean of (1, z, y)(1, z, y)' over the n rows.
 release_moments <- function(rows, norm, bound, law, key = NULL, exact = FALSE) {
   packed <- .Call(C_moments, rows, norm, bound, law$step, law$noise, key, exact)
-  if (exact) {
-    return(packed)
-  }
   m <- ncol(rows$x) + rows$intercept + !is.null(rows$y)
+  if (exact) packed else unpacked_moments(packed, m, nrow(rows$x), law)
+}
+
+# The mean of f^2 (Lz)(Lz)', L the root, f the weight, or what brings the row to length `bound`.
+release_weighted_moments <- function(rows, weight, root, bound, law, key = NULL, exact = FALSE) {
+  weight <- as.double(weight)
+  packed <- .Call(
+    C_weighted_moments, rows, weight, root, bound, law$step, law$noise, key, exact
+  )
+  if (exact) packed else unpacked_moments(packed, nrow(root), nrow(rows$x), law)
+}
+
+unpacked_moments <- function(packed, m, n, law) {
   out <- matrix(0, m, m)
   out[upper.tri(out, diag = TRUE)] <- packed
   if (law$step > 0) {
@@ -58,7 +68,7 @@ release_moments <- function(rows, norm, bound, law, key = NULL, exact = FALSE) {
     out <- out * law$step^2
   }
   out[lower.tri(out)] <- t(out)[lower.tri(out)]
-  out / nrow(rows$x)
+  out / n
 }
 
 # Iterates of projected gradient descent, one per column.

@@ -1,6 +1,6 @@
 # How the fits of chosen columns are made, for each loss: a plan, its events, its checks, the fit.
-# Records are clipped whole, as in dp_lm() and dp_glm(), and centres and scales are known. k:
-# coefficients.
+# Records are clipped whole, as in dp_lm() and dp_glm(), centres and scales are known, and nothing
+# is spent on intervals, which would not allow for the choice. k: coefficients.
 
 REFIT_TUNED <- list(x = 0, y = 0, zero = FALSE)
 
@@ -13,7 +13,8 @@ refit_lm <- function(spec) {
   robust <- is_robust(spec$loss)
   list(
     plan = function(n, k, mu) {
-      plan <- plan_lm(n, k, REFIT_TUNED, mu, spec$delta, control, grad_clipped(), spec$loss)
+      plan <- plan_lm(n, k, REFIT_TUNED, mu, spec$delta, control, grad_clipped(), spec$loss,
+                      intervals = FALSE)
       finish_plan(plan, steps = if (robust) c(24, rep(60, 12)) else 24)
     },
     events = function(plan, k) lm_events(plan, REFIT_TUNED),
@@ -25,7 +26,9 @@ refit_lm <- function(spec) {
 refit_glm <- function(spec) {
   control <- spec$control
   list(
-    plan = function(n, k, mu) plan_glm(n, k, REFIT_TUNED, mu, control, grad_clipped()),
+    plan = function(n, k, mu) {
+      plan_glm(n, k, REFIT_TUNED, mu, control, grad_clipped(), intervals = FALSE)
+    },
     events = function(plan, k) lm_events(plan, REFIT_TUNED),
     check = function(plan, n, k) check_lm_laws(plan, n, k, REFIT_TUNED),
     fit = function(problem, schema, plan, known) fit_glm(problem, schema, plan, known, control)

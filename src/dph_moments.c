@@ -66,6 +66,36 @@ static double clip_factor(double norm, const dph_moments_rule *rule) {
   return rule->step > 0.0 ? factor / rule->step : factor;
 }
 
+/* Column a of the block under the root, whose row a has entries k apart; in place, for of column
+ * a it reads what it has not written. */
+DPH_KERNEL static void root_column(double *z, const double *root, size_t a, size_t k) {
+  double *out = z + a * DPH_BLOCK;
+  for (size_t i = 0; i < DPH_BLOCK; i += 8) {
+    double s[4] = {0.0, 0.0, 0.0, 0.0}, t[4] = {0.0, 0.0, 0.0, 0.0};
+    for (size_t b = 0; b <= a; b++) {
+      const double *at = z + b * DPH_BLOCK + i;
+      const double r = root[a + b * k];
+      for (size_t j = 0; j < 4; j++) {
+        s[j] += r * at[j];
+      }
+      for (size_t j = 0; j < 4; j++) {
+        t[j] += r * at[4 + j];
+      }
+    }
+    for (size_t j = 0; j < 4; j++) {
+      out[i + j] = s[j];
+      out[i + 4 + j] = t[j];
+    }
+  }
+}
+
+/* What a row of that length is multiplied with; NaN counts as 0. */
+static double weight_factor(double weight, double size, const dph_moments_rule *rule) {
+  const double most = rule->bound * (1.0 - DPH_NORM_SLACK) / (size > 1e-100 ? size : 1e-100);
+  const double own = weight > 0.0 ? (weight < most ? weight : most) : 0.0;
+  return rule->step > 0.0 ? own / rule->step : own;
+}
+
 /* Each lane has its block of rows, each sum of the walk is packed (exact or plain). */
 typedef struct {
   const dph_rows *rows;
@@ -77,6 +107,26 @@ typedef struct {
   double *plain, *plain_sum;
 } moments_task;
 
+/* Rows under the root, the lengths of what came out, and their factors. A row that overflows
+ * there is a row of zeros. */
+static void root_factors(const moments_task *task, size_t start, size_t len,
+                         const dph_block *work, double *factor) {
+  const dph_moments_rule *rule = task->rule;
+  for (size_t a = task->m; a-- > 0;) { /* the last first: the others are still needed */
+    root_column(work->z, rule->root, a, task->m);
+  }
+  dph_block_norm(work->z, task->m, NULL, work->eta);
+  for (size_t i = 0; i < DPH_BLOCK; i++) {
+    if (work->eta[i] < INFINITY && i < len) {
+      factor[i] = weight_factor(rule->weight[start + i], work->eta[i], rule);
+    } else {
+      for (size_t j = 0; j < task->m; j++) {
+        work->z[j * DPH_BLOCK + i] = 0.0;
+      }
+    }
+  }
+}
+
 static void add_rows(const moments_task *task, size_t start, const dph_part *part) {
   const dph_rows *rows = task->rows;
   const dph_block *work = &task->work->lane[part->lane];
@@ -86,7 +136,10 @@ static void add_rows(const moments_task *task, size_t start, const dph_part *par
   double factor[DPH_BLOCK] = {0.0};
   double *y = rows->y ? work->z + dph_rows_columns(rows) * DPH_BLOCK : NULL;
   const size_t len = dph_rows_fill(rows, start, work->z, y, work->valid);
-  for (size_t i = 0; i < len; i++) {
+  if (rule->weight) {
+    root_factors(task, start, len, work, factor);
+  }
+  for (size_t i = 0; i < len && !rule->weight; i++) {
     factor[i] = norm[start + i] < INFINITY ? clip_factor(norm[start + i], rule) : 0.0;
   }
   quantise(work->z, task->m, factor, task->exact != NULL);
@@ -146,6 +199,9 @@ dph_status dph_moments_sum(const dph_rows *rows, const double *norm,
   const size_t m = dph_rows_columns(rows) + (rows->y ? 1 : 0);
   const size_t packed = m * (m + 1) / 2;
   moments_task task = {rows, norm, rule, m, packed, NULL, NULL, NULL, NULL, NULL};
+  if (rule->weight && (rows->y || !rule->root)) {
+    return dph_fail(err, DPH_ERR_ARGUMENT, "weights go with a root and no response");
+  }
   if (rule->step > 0.0) {
     const double c = rule->bound / rule->step + sqrt((double)m) / 2.0;
     if (!(c * c < 4398046511104.0) || !((double)rows->n * c * c < 4611686018427387904.0)) {

@@ -6,6 +6,11 @@
  * Products and sums are exact: |q_a q_b| <= c^2 < 2^42, a block of DPH_BLOCK
  * rows stays below 2^50, blocks are added in int64.
  *
+ * With weights (and a root L, no response) row i is instead f_i L z_i / step rounded, f_i =
+ * min(weight_i, bound (1 - slack) / ||L z_i||), the length being that of the numbers computed,
+ * so that nothing hangs on the weight: it may depend on the record in any way. A row that
+ * overflows under L adds zero, and so does a weight that is NaN or below 0.
+ *
  * Sensitivity (replace one row): ||q q' - p p'||_F <= sqrt(2) c^2, since its
  * square is |q|^4 + |p|^4 - 2 (q'p)^2. Packed upper triangle, column by column;
  * dph_moments_noise() multiplies the off-diagonal entries by 11 and adds noise of
@@ -24,9 +29,12 @@
 typedef struct {
   double bound; /* + inf: no clipping */
   double step;  /* grid; 0: plain sums into `plain` */
+  const double *weight; /* n, or NULL */
+  const double *root;   /* k x k lower triangular, column-major; goes with weights */
 } dph_moments_rule;
 
-/* norm: n norms with the response (dph_row_norms), + inf for rows that add zero.
+/* norm: n norms with the response (dph_row_norms), + inf for rows that add zero; NULL with
+ * weights.
  * exact (or plain): m (m + 1) / 2 entries, m = k + 1 with a response, else k. */
 dph_status dph_moments_sum(const dph_rows *rows, const double *norm,
                            const dph_moments_rule *rule, const dph_poll *poll,

@@ -43,6 +43,7 @@ static const R_CallMethodDef entries[] = {
     ENTRY(sparse_norms, 1),
     ENTRY(sparse_sound, 1),
     ENTRY(threads_max, 0),
+    ENTRY(weighted_moments, 8),
     {NULL, NULL, 0},
 };
 

@@ -208,33 +208,52 @@ SEXP r_count_sizes(SEXP rows_list, SEXP norm, SEXP w, SEXP loss, SEXP cells_vect
 
 /* The packed second moments in units of step^2 (off-diagonal: step^2 / 11, once
  * noise is asked for); step = 0: plain sums. */
-SEXP r_moments(SEXP rows_list, SEXP norm, SEXP bound, SEXP step, SEXP noise, SEXP key,
-               SEXP exact) {
-  const dph_rows rows = r_rows(rows_list);
-  const size_t m = dph_rows_columns(&rows) + (rows.y ? 1 : 0);
+static SEXP moments_release(const dph_rows *rows, const double *norms,
+                            const dph_moments_rule *rule, SEXP noise, SEXP key, SEXP exact) {
+  const size_t m = dph_rows_columns(rows) + (rows->y ? 1 : 0);
   const size_t packed = m * (m + 1) / 2;
-  const double *norms = r_doubles(norm, rows.n, 0, "norm");
-  const dph_moments_rule rule = {r_number(bound, "bound"), r_number(step, "step")};
   dph_error err;
   outlet o;
-  const int plain = !(rule.step > 0.0);
+  const int plain = !(rule->step > 0.0);
   SEXP sums = PROTECT(Rf_allocVector(REALSXP, plain ? (R_xlen_t)packed : 0));
   outlet_make(&o, packed, noise, key, exact);
   if (plain) {
     refuse_noise(&o);
-    dph_status status = dph_moments_sum(&rows, norms, &rule, &o.poll, NULL, REAL(sums), &err);
+    dph_status status = dph_moments_sum(rows, norms, rule, &o.poll, NULL, REAL(sums), &err);
     dph_rng_wipe(&o.rng);
     r_guard_raise(&o.guard, status, &err);
     UNPROTECT(2);
     return sums;
   }
-  dph_status status = dph_moments_sum(&rows, norms, &rule, &o.poll, o.v, NULL, &err);
+  dph_status status = dph_moments_sum(rows, norms, rule, &o.poll, o.v, NULL, &err);
   if (status == DPH_OK && !o.exact) {
     status = dph_moments_noise(&o.rng, o.law, m, o.v, &err);
   }
   SEXP out = outlet_close(&o, status, 1.0, &err);
   UNPROTECT(2);
   return out;
+}
+
+SEXP r_moments(SEXP rows_list, SEXP norm, SEXP bound, SEXP step, SEXP noise, SEXP key,
+               SEXP exact) {
+  const dph_rows rows = r_rows(rows_list);
+  const double *norms = r_doubles(norm, rows.n, 0, "norm");
+  const dph_moments_rule rule = {.bound = r_number(bound, "bound"),
+                                 .step = r_number(step, "step")};
+  return moments_release(&rows, norms, &rule, noise, key, exact);
+}
+
+/* The same of weighted rows under a root, without the response. */
+SEXP r_weighted_moments(SEXP rows_list, SEXP weight, SEXP root, SEXP bound, SEXP step,
+                        SEXP noise, SEXP key, SEXP exact) {
+  dph_rows rows = r_rows(rows_list);
+  const size_t k = dph_rows_columns(&rows);
+  rows.y = NULL;
+  const dph_moments_rule rule = {.bound = r_number(bound, "bound"),
+                                 .step = r_number(step, "step"),
+                                 .weight = r_doubles(weight, rows.n, 0, "weight"),
+                                 .root = r_doubles(root, k * k, 0, "root")};
+  return moments_release(&rows, NULL, &rule, noise, key, exact);
 }
 
 /* Winsorised sums in steps; limit = Inf: plain sums. */

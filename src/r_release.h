@@ -14,6 +14,8 @@ SEXP r_count_sizes(SEXP rows, SEXP norm, SEXP w, SEXP loss, SEXP cells, SEXP uni
                    SEXP noise, SEXP key, SEXP exact);
 SEXP r_moments(SEXP rows, SEXP norm, SEXP bound, SEXP step, SEXP noise, SEXP key,
                SEXP exact);
+SEXP r_weighted_moments(SEXP rows, SEXP weight, SEXP root, SEXP bound, SEXP step, SEXP noise,
+                        SEXP key, SEXP exact);
 SEXP r_column_sums(SEXP rows, SEXP limit, SEXP noise, SEXP key, SEXP exact);
 SEXP r_column_complete(SEXP rows, SEXP unit, SEXP noise, SEXP key, SEXP exact);
 SEXP r_pgd(SEXP rows, SEXP norm, SEXP w, SEXP plan, SEXP key, SEXP exact);

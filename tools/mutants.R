@@ -223,6 +223,11 @@ mutants <- list(
     "rows of huge norm are not clipped", "moments|sensitivity"
   ),
   mutant(
+    "weights-not-clipped", "src/dph_moments.c",
+    "weight < most ? weight : most", "weight < 2.0 * most ? weight : most",
+    "weighted rows reach twice the bound", "moments|sensitivity"
+  ),
+  mutant(
     "moments-not-clipped", "src/dph_moments.c",
     "norm <= bound ? 1.0 : bound / norm", "norm <= bound ? 1.0 : 2.0 * bound / norm",
     "clipped rows keep twice the bound", "moments|sensitivity"

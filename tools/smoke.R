@@ -99,6 +99,11 @@ entries <- local({
     "loss derivative" = list("biweight", "derivative", c(-1, 0, 1e308), c(0, 1, NaN), 2),
     margins = list(rows, norm, rep(0.1, 4)),
     moments = list(rows, norm, 2, moments$step, moments$noise, key, FALSE),
+    weighted_moments = list(
+      rows, rep(c(1, NaN, Inf, -1, 0.2), length.out = n), diag(4), 2, moments$step, moments$noise,
+      key, FALSE
+    ),
+    "weighted_moments plain" = list(rows, rep(1, n), diag(4), 2, 0, none, key, FALSE),
     "moments plain" = list(rows, norm, 2, 0, none, key, FALSE),
     permutation = list(9, key),
     pgd = list(rows, norm, rep(0.1, 4), plan, key, FALSE),

@@ -31,6 +31,10 @@ costs <- list(
     m <- ncol(f$rows$x) + f$rows$intercept + !is.null(f$rows$y)
     cost_of(f$law$noise, sqrt(2) * (f$bound / f$law$step + sqrt(m) / 2)^2, Inf)
   },
+  release_weighted_moments = function(f) {
+    k <- nrow(f$root)
+    cost_of(f$law$noise, sqrt(2) * (f$bound / f$law$step + sqrt(k) / 2)^2, Inf)
+  },
   release_descent = function(f) {
     k <- length(f$w)
     size <- if (is.null(f$plan$root)) 1 else l2(f$plan$root)
@@ -115,7 +119,9 @@ test_that("a mean spends what it books", {
   x <- as.matrix(big[c("x1", "x2", "y")])
   expect_booked(function() dp_mean(x[, 1L], 1))
   expect_booked(function() dp_mean(x[, 1L], 1, bound = c(-3, 3), na.rm = TRUE))
+  expect_booked(function() dp_mean(x[, 1L], 1, bound = c(-3, 3), interval = TRUE))
   expect_booked(function() dp_mean(x, 1, 1e-6, na.rm = TRUE))
+  expect_booked(function() dp_mean(x, 1, 1e-6, bound = 3, interval = TRUE, na.rm = TRUE))
   wide <- x[, rep(1:3, 10)]
   colnames(wide) <- NULL
   expect_booked(function() dp_mean(wide, 1, 1e-6))

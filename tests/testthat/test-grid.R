@@ -163,7 +163,11 @@ test_that("the noise of dp_lm's stages costs what the ledger is told", {
     law <- descent_law(plan, s, 1e4, 6, 1, NULL)
     plan$steps[[s]] * ((2 / law$step + 2 * sqrt(6)) / 2^law$noise[[2L]])^2
   }, 0)
-  got <- c(columns, norms, moments, clip, descent)
+  sandwich <- vapply(sandwich_costs(plan), function(cost) {
+    law <- moment_law(1e4, 6, cost, 1)
+    (sqrt(2) * (1 / law$step + sqrt(6) / 2)^2 / 2^law$noise[[2L]])^2
+  }, 0)
+  got <- c(columns, norms, moments, clip, descent, sandwich)
   expect_true(all(got <= told * (1 + 1e-12)))
   expect_true(all(got >= told * 0.98))
 })

@@ -23,7 +23,8 @@ shown_text <- function(fit) {
     capture.output(print(fit)), capture.output(print(summary(fit))),
     capture.output(print(privacy(fit))), capture.output(print(summary(privacy(fit)))),
     format(privacy(fit)), capture.output(str(unclass(fit))), conditions_of(formula(fit)),
-    conditions_of(residuals(fit)), conditions_of(predict(fit))
+    conditions_of(residuals(fit)), conditions_of(predict(fit)),
+    conditions_of(print(try(confint(fit), silent = TRUE)))
   )
 }
 
@@ -166,13 +167,14 @@ test_that("refusals name no row, value or label", {
 
 test_that("a fit has these fields and no others", {
   common <- c("front", "coefficients", "n", "privacy", "schema")
-  expect_named(dp_mean(big$y, 2), c(common, "limits", "noise_sd", "found", "method", "noise"),
+  expect_named(dp_mean(big$y, 2), c(common, "limits", "noise_sd", "found", "method", "noise",
+                                     "errors", "bias"),
                ignore.order = TRUE)
   expect_named(dp_quantile(big$y, 0.5, 2), c(common, "probs"), ignore.order = TRUE)
   lm_fields <- c(common, "center", "scale", "found", "bound", "sd", "loss", "gradient",
                  "constraint", "penalty")
-  expect_named(dp_lm(y ~ x1, big, 2, del), lm_fields, ignore.order = TRUE)
-  expect_named(dp_lm(big$x1, big$y, 2, del), lm_fields, ignore.order = TRUE)
+  expect_named(dp_lm(y ~ x1, big, 2, del), c(lm_fields, "vcov"), ignore.order = TRUE)
+  expect_named(dp_lm(big$x1, big$y, 2, del), c(lm_fields, "vcov"), ignore.order = TRUE)
   expect_named(dp_sco(big$x1, big$y, 2, del, gradient = grad_catoni()), c(lm_fields, "output"),
                ignore.order = TRUE)
   fit <- dp_lm(y ~ x1 + f, big, 2, del)

@@ -73,12 +73,21 @@ test_that("print and summary return what they should, and honour digits", {
   }
 })
 
-test_that("summary states that there are no standard errors", {
+test_that("summary shows standard errors and their parts, or says that there are none", {
   set.seed(119)
   f <- fits()
   for (name in c("mean", "means", "formula", "matrix", "constant")) {
-    expect_output(print(summary(f[[name]])), "No standard errors", fixed = TRUE)
+    s <- summary(f[[name]])
+    table <- if (is.null(s$coefficients)) s$table else s$coefficients
+    expect_equal(table[, "Std. Error"], sqrt(diag(vcov(f[[name]]))), ignore_attr = TRUE)
+    expect_equal(table[, "Std. Error"]^2, table[, "Sampling"]^2 + table[, "Privacy"]^2)
+    expect_output(print(s), "Std. Error", fixed = TRUE)
+    expect_no_match(capture.output(s), "No standard errors")
   }
+  none <- dp_mean(big$y, 2, bound = 9, method = "truncated")
+  expect_output(print(summary(none)), "No standard errors", fixed = TRUE)
+  none <- dp_lm(big$x1, big$y, 2, del, penalty = ridge(0.1))
+  expect_output(print(summary(none)), "No standard errors", fixed = TRUE)
   table <- summary(f$formula)$coefficients
   expect_identical(rownames(table), names(coef(f$formula)))
   expect_identical(table[, "Estimate"], coef(f$formula))
@@ -125,8 +134,6 @@ test_that("what would need the rows stops and says so", {
       expect_s3_class(error, "dp_error_no_data")
       expect_match(conditionMessage(error), "holds none")
     }
-    # vcov(), confint() and BIC() have no method yet, or go through the above
-    expect_error(vcov(fit))
     expect_error(BIC(fit))
   }
 })

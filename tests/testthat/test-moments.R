@@ -24,6 +24,30 @@ test_that("plain second moments are those of the rows", {
   }
 })
 
+test_that("weighted second moments are those of rows under the root, to the last integer", {
+  set.seed(216)
+  n <- 600
+  x <- matrix(sample(-40:40, 3 * n, TRUE) / 8, n)
+  x[7, 2] <- NaN
+  rows <- new_rows(x, stats::rnorm(n), intercept = TRUE)
+  root <- rbind(c(1, 0, 0, 0), c(0.5, 2, 0, 0), c(0, 0.25, 1, 0), c(-1, 0, 0.5, 0.75))
+  weight <- rep(c(0.3, 1, 0, 7, NaN, -1), length.out = n)
+  z <- cbind(1, x) %*% t(root)
+  z[7, ] <- 0
+  bound <- 2
+  own <- pmin(ifelse(is.na(weight) | weight < 0, 0, weight),
+              bound * (1 - 1e-6) / pmax(sqrt(rowSums(z^2)), 1e-100))
+  q <- round(z * (own / 1e-3))
+  packed <- crossprod(q)[upper.tri(diag(4), diag = TRUE)]
+  law <- list(step = 1e-3, noise = c(0, 0))
+  expect_identical(from_int64(release_weighted_moments(rows, weight, root, bound, law, NULL, TRUE)),
+                   packed)
+  got <- release_weighted_moments(rows, weight, root, bound, NO_NOISE)
+  expect_equal(got, crossprod(z * own) / n, tolerance = 1e-12)
+  rows$intercept <- 0
+  expect_error(release_weighted_moments(rows, weight, root, bound, law), "root")
+})
+
 test_that("released second moments are centred on the clipped ones, in the units of the rows", {
   set.seed(213)
   n <- 2000

@@ -88,6 +88,30 @@ test_that("second moments move by at most what moment_law() is for", {
   expect_lte(ratio, 1)
 })
 
+test_that("weighted second moments move by at most that, whatever the weights do", {
+  set.seed(265)
+  worst <- 0
+  weights <- c(1, 1e300, Inf, NaN, -1)
+  for (p in c(1, 5)) {
+    root <- made_up_root(p + 1L)
+    for (bound in c(1e-3, 1e20)) {
+      n <- sample(c(2, 300), 1)
+      rows <- made_up_rows(n, p, list(intercept = TRUE, centring = TRUE))
+      law <- moment_law(n, p + 1, 0.5, bound)
+      stats <- lapply(weights, function(own) {
+        weight <- c(rep(1, n - 1), own)
+        replaced(rows, wild_records(p), n, function(r) {
+          release_weighted_moments(r, weight, root, bound, law, exact = TRUE)
+        })
+      })
+      stats <- unlist(stats, recursive = FALSE)
+      worst <- max(worst, largest_change(stats, moment_size(p + 1L)) / (2^law$noise[[2L]] * 0.5))
+    }
+  }
+  expect_lte(worst, 1)
+  expect_gt(worst, 0.9)
+})
+
 test_that("counts move by at most one record from one cell to another", {
   set.seed(263)
   unit <- 1000

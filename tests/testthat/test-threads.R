@@ -50,6 +50,10 @@ releases <- local({
       release_moments(r, v, 3, list(step = 1e-3, noise = c(0, 0)), key, exact = TRUE)
     },
     plain_moments = function(r, v) release_moments(r, v, Inf, NO_NOISE),
+    weighted_moments = function(r, v) {
+      release_weighted_moments(r, 1 / (1 + v), root, 3, list(step = 1e-3, noise = c(0, 0)), key,
+                               exact = TRUE)
+    },
     sizes = function(r, v) {
       release_sizes(r, v, w, "squared", octave_cells(-20, 20, 4), NO_NOISE, key, exact = TRUE)
     },

@@ -1,0 +1,257 @@
+# The variance of a regression that averages the steps of clipped gradient descent. All matrices
+# here are in the coordinates u of w = L'u, L the root of the preconditioner, in which a step is
+# u - h (mean gradient + noise), the noise independent in each coordinate.
+#
+#   A  the mean of the derivatives of the clipped gradients    (curvature)
+#   B  the mean of their squares                               (spread)
+#
+# Sampling moves the fixed point of the steps by a variance of A^-1 B A^-1 / n; the noise of the
+# averaged steps follows from A and public numbers. noisy_sandwich() spends what the plan says;
+# everything after it is post-processing.
+
+# Share of the budget, relative to the others. The variance bears the noise of A twice, and that
+# is the larger: most is for A.
+SANDWICH_SHARE <- 0.035
+CURVATURE_PART <- 0.8
+
+sandwich_costs <- function(plan) {
+  cost <- stage_cost(plan, "sandwich")
+  c(curvature = cost * sqrt(CURVATURE_PART / curvature_releases(plan$loss)),
+    spread = cost * sqrt(1 - CURVATURE_PART))
+}
+
+# With the biweight derivatives may be negative: one release for each sign.
+curvature_releases <- function(loss) if (loss$name == "biweight") 2 else 1
+
+# Length at which the rows of A are clipped: of the rows that a clipped gradient leaves as they
+# are few are this long, and fewer are clipped where the noise, of 1 / rows, allows for it; with
+# covariates clipped at C a row counts by curvature min(C, |z|) |z|.
+curvature_bound <- function(rule, size, k, rows) {
+  if (rule$bound == Inf) {
+    return(Inf)
+  }
+  if (rule$estimator == "clipped") {
+    return(sqrt(size * max(3 * k + 8, min(20 * k + 40, 0.02 * rows))))
+  }
+  rule$bound * sqrt(LOSS_CURVATURE[[rule$loss]] * max(1.5 + 3 / k, min(6, 0.005 * rows / k)))
+}
+
+LOSS_CURVATURE <- c(squared = 1, logistic = 0.25, huber = 1, biweight = 25 * sqrt(5) / 16)
+
+# Derivative of psi, times the tuning constant of the robust losses.
+second_derivative <- function(loss, eta, y, tuning) {
+  switch(loss,
+    squared = rep(1, length(eta)),
+    logistic = stats::plogis(eta) * stats::plogis(-eta),
+    huber = as.double(abs(eta - y) < tuning),
+    biweight = {
+      u2 <- pmin(((eta - y) / tuning)^2, 1)
+      LOSS_CURVATURE[["biweight"]] * (1 - u2) * (1 - 5 * u2)
+    }
+  )
+}
+
+# Private, not a release: for every row the weight of z in its clipped gradient, and the second
+# derivative with it.
+row_weights <- function(rows, norm, w, rule) {
+  live <- norm < Inf
+  eta <- ifelse(live, row_margins(rows, norm, w), 0)
+  y <- rows$y
+  if (is.null(rows$margin_offset) && !is.null(rows$offset)) y <- y - rows$offset
+  y <- ifelse(live, (y - rows$y_center) * rows$y_inv_scale, 0)
+  psi <- abs(.Call(C_loss, rule$loss, "derivative", eta, y, rule$tuning))
+  second <- second_derivative(rule$loss, eta, y, rule$tuning)
+  if (rule$estimator == "clipped") {
+    second <- second * (psi * ifelse(live, norm, 0) <= rule$bound)
+  } else {
+    share <- ifelse(live, pmin(1, rule$bound / pmax(norm, 1e-100)), 0)
+    psi <- psi * share
+    second <- second * share
+  }
+  list(psi = ifelse(live, psi, 0), second = ifelse(live, second, 0))
+}
+
+# A and B with their noise: `curvature` is in units of the loss's derivative over `tuning`.
+noisy_sandwich <- function(rows, norm, w, root, size, rule, plan, n, control) {
+  weights <- row_weights(rows, norm, w, rule)
+  k <- nrow(root)
+  cost <- sandwich_costs(plan)
+  one <- function(weight, bound, cost) {
+    law <- list(step = 0, noise = c(0, 0), sd = 0)
+    if (plan$private) law <- moment_law(n, k, cost, bound)
+    list(value = release_weighted_moments(rows, weight, root, bound, law, release_key(control)),
+         sd = law$sd)
+  }
+  bound <- curvature_bound(rule, size, k, n * cost[["curvature"]])
+  curvature <- one(sqrt(pmax(weights$second, 0)), bound, cost[["curvature"]])
+  if (curvature_releases(plan$loss) > 1) {
+    below <- one(sqrt(pmax(-weights$second, 0)), bound, cost[["curvature"]])
+    curvature <- list(value = curvature$value - below$value, sd = sqrt(2) * curvature$sd)
+  }
+  list(curvature = curvature, spread = one(weights$psi, rule$bound, cost[["spread"]]))
+}
+
+# ---- matrices without their noise -----------------------------------------------------
+
+# Noise of standard deviation sd on the diagonal and 8/11 of it elsewhere is shrunk away: what
+# is off the diagonal towards zero, the diagonal towards its mean (that of the intercept, the
+# first, is left alone), and the mean towards `guess`, each as far as the noise explains it.
+shrink_moments <- function(m, sd, guess, guess_sd, intercept, most = c(1, 1)) {
+  if (sd == 0) {
+    return(m)
+  }
+  own <- seq_len(nrow(m)) > intercept
+  out <- matrix(0, nrow(m), nrow(m))
+  out[upper.tri(m)] <- shrink(m[upper.tri(m)], sd * 8 / 11, c(2.5, 2.5))
+  out <- out + t(out)
+  d <- diag(m)
+  mean <- mean(d[own])
+  towards <- function(v, sd) guess + (v - guess) * guess_sd^2 / (guess_sd^2 + sd^2)
+  d[own] <- towards(mean, sd / sqrt(sum(own))) + shrink(d[own] - mean, sd, most)
+  if (intercept == 1) d[[1L]] <- towards(d[[1L]], sd)
+  diag(out) <- d
+  out
+}
+
+# How far a diagonal entry is moved at most, in standard deviations of its noise: down and up.
+# Where that makes the variance smaller it is little, for the column may be the one whose errors
+# are large.
+MOVED <- list(curvature = c(1, 0.15), spread = c(0.15, 1))
+
+# Towards zero by as much as noise of this size explains of them all (James and Stein), but none
+# by more than `most` standard deviations, down and up (Efron and Morris): one that stands out
+# stays.
+shrink <- function(v, sd, most) {
+  total <- sum(v^2)
+  shrunk <- if (total > 0) v * max(0, 1 - length(v) * sd^2 / total) else v
+  pmin(pmax(shrunk, v - most[[1L]] * sd), v + most[[2L]] * sd)
+}
+
+# Eigenvalues kept above `least`.
+positive_part <- function(m, least) {
+  eigen <- eigen(m, symmetric = TRUE)
+  eigen$values <- pmax(eigen$values, least)
+  eigen
+}
+
+from_eigen <- function(eigen, values) eigen$vectors %*% (t(eigen$vectors) * values)
+
+# ---- variances ------------------------------------------------------------------------
+
+# Variance of the average of steps after the first sixth, x' = (1 - h lambda) x - h noise, for
+# noise of variance one; and what is left in it of the variance of the start.
+step_average_noise <- function(lambda, h, steps) {
+  burn <- floor(steps / 6)
+  phi <- 1 - h * lambda
+  sums <- cumsum(phi^(seq_len(steps) - 1))
+  from <- rev(seq_len(steps))
+  # noise of step s = 1, ..., steps is in steps - s + 1 iterates, less those of the first sixth
+  before <- c(rev(seq_len(burn)), rep(0, steps - burn))
+  weight <- (sums[from] - c(0, sums)[before + 1]) * h / (steps - burn)
+  start <- (sums[[steps]] - c(0, sums)[[burn + 1]]) * phi / (steps - burn)
+  c(noise = sum(weight^2), start = start^2)
+}
+
+# Variance of the last of `steps` iterates.
+last_noise <- function(lambda, h, steps) h^2 * sum((1 - h * lambda)^(2 * (seq_len(steps) - 1)))
+
+# Sampling and privacy parts of the variance of the coefficients `own` of w, those whose columns
+# are not zero. run: h, sd and steps of the stages.
+sandwich_parts <- function(noisy, root, size, rule, run, n, intercept, own) {
+  guess <- sandwich_guess(rule, size, nrow(root))
+  part <- function(name, floor) {
+    m <- noisy[[name]]
+    value <- shrink_moments(m$value, m$sd, guess[[name]][[1L]], guess[[name]][[2L]], intercept,
+                            MOVED[[name]])
+    value <- change_root(value, root, own)
+    positive_part(value, if (m$sd > 0) guess[[name]][[1L]] / 5 else floor * max(diag(value)))
+  }
+  a <- part("curvature", 1e-12)
+  b <- part("spread", 0)
+  a$values <- a$values / (rule$tuning %||% 1)
+  inverse <- from_eigen(a, 1 / a$values)
+  root <- own_root(root, own)
+  back <- function(v) symmetric(t(root) %*% v %*% root)
+  list(
+    sampling = back(inverse %*% from_eigen(b, b$values) %*% inverse / n),
+    privacy = back(from_eigen(a, vapply(a$values, run_noise, 0, run = run)))
+  )
+}
+
+# A root of what the preconditioner L'L is for some of the coefficients, and a matrix of second
+# moments under L turned into one under that.
+own_root <- function(root, own) {
+  if (all(own)) root else chol(crossprod(root)[own, own, drop = FALSE])
+}
+
+change_root <- function(m, root, own) {
+  if (all(own)) {
+    return(m)
+  }
+  inverse <- solve(root)
+  plain <- inverse %*% m %*% t(inverse)
+  to <- own_root(root, own)
+  symmetric(to %*% plain[own, own, drop = FALSE] %*% t(to))
+}
+
+symmetric <- function(m) (m + t(m)) / 2
+
+# Steps that would not settle are known to: such a curvature is noise.
+run_noise <- function(lambda, run) {
+  last <- length(run$steps)
+  lambda <- min(lambda, 1.9 / max(run$h))
+  part <- step_average_noise(lambda, run$h[[last]], run$steps[[last]])
+  start <- if (last > 1L) {
+    run$sd[[last - 1L]]^2 * last_noise(lambda, run$h[[last - 1L]], run$steps[[last - 1L]])
+  } else {
+    0
+  }
+  part[["noise"]] * run$sd[[last]]^2 + part[["start"]] * start
+}
+
+# Diagonal entries as they are expected without data, and how far they may be off.
+sandwich_guess <- function(rule, size, k) {
+  c2 <- rule$bound^2 / k
+  if (rule$estimator == "clipped") {
+    return(list(curvature = c(0.6, 0.2) * size, spread = c(0.6, 0.25) * c2))
+  }
+  most <- LOSS_CURVATURE[[rule$loss]]
+  list(curvature = c(0.6, 0.25) * most * min(size, c2),
+       spread = c(0.6, 0.4) * min(most, 0.5) * c2)
+}
+
+# Both parts for w in standardised units; columns without a scale have none (NA).
+descent_vcov <- function(rows, norm, w, pre, rule, run, plan, n, control) {
+  if (plan$share[["sandwich"]] == 0) {
+    return(NULL)
+  }
+  report_stage(control, "variances")
+  k <- length(w)
+  noisy <- noisy_sandwich(rows, norm, w, pre$root, pre$size, rule, plan, n, control)
+  own <- c(if (rows$intercept != 0) TRUE, rows$inv_scale != 0)
+  lapply(
+    sandwich_parts(noisy, pre$root, pre$size, rule, run, n, rows$intercept, own),
+    function(v) replace(matrix(NA_real_, k, k), outer(own, own, `&`), v)
+  )
+}
+
+# The same in the caller's units, the names those of the coefficients.
+caller_vcov <- function(parts, columns, schema) {
+  k <- length(schema$columns)
+  if (is.null(parts)) parts <- list(sampling = matrix(NA_real_, k, k),
+                                    privacy = matrix(NA_real_, k, k))
+  unit <- caller_scale(columns, schema)
+  lapply(parts, function(v) {
+    v <- v * outer(unit, unit)
+    if (schema$intercept) {
+      # the intercept's own is that at the centres of the columns
+      p <- length(columns$center) - 1L
+      shift <- diag(k)
+      shift[1L, -1L] <- -ifelse(columns$found, columns$center, 0)[seq_len(p)]
+      known <- !is.na(diag(v))
+      v[known, known] <- shift[known, known] %*% v[known, known] %*% t(shift[known, known])
+    }
+    dimnames(v) <- list(schema$columns, schema$columns)
+    v
+  })
+}
