@@ -128,6 +128,7 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
   x <- read_matrix(x, sparse = !is.null(sparsity))
   schema <- mean_schema(x)
   if (!is.null(sparsity)) {
+    if (interval) dp_abort("`interval` does not go with `sparsity`: leave it out.")
     sparsity <- check_sparse_mean(sparsity, method, na.rm, bound, schema$d)
     plan <- plan_sparse_mean(schema$n, schema$d, sparsity, epsilon, delta, bound, moment, method,
                              beta, budget, control)

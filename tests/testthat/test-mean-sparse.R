@@ -133,6 +133,7 @@ test_that("edges and refusals", {
   refused("median|methods", sparsity = 2, method = "median_of_means", bound = 1)
   refused("`na.rm`", sparsity = 2, na.rm = TRUE)
   refused("`bound`", sparsity = 2, bound = 3)
+  refused("`interval`", sparsity = 2, interval = TRUE)
   refused("another `method`", sparsity = 2, control = dp_control("paper"))
   bad <- x
   bad[2, 3] <- NaN
