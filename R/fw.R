@@ -19,6 +19,20 @@ check_fw_parts <- function(spec) {
 # Schema -> plan -> curator's checks -> charge -> values -> fit.
 run_fw <- function(schema, spec, scale, na.action, classes = NULL) {
   check_fw_parts(spec)
+  made <- front_plan_fw(schema, spec, scale)
+  spec <- made$spec
+  fit <- run_regression(
+    schema, spec, made$plan, made$events, made$known, na.action,
+    function(problem, schema, plan, known, control) {
+      fit_fw(problem, schema, plan, known, spec, control)
+    },
+    solver = "frank_wolfe"
+  )
+  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
+  fit
+}
+
+front_plan_fw <- function(schema, spec, scale) {
   known <- known_scales(scale, schema)
   check_sparse_centres(known, schema)
   if (margin_loss(spec$loss)) known <- plain_response(known)
@@ -30,13 +44,5 @@ run_fw <- function(schema, spec, scale, na.action, classes = NULL) {
   if (paper || !is.null(spec$moment)) known <- caller_scales(known)
   plan <- if (paper) plan_fw_paper(schema$n, p, spec, schema$intercept) else
     plan_fw(schema$n, p, spec, known, schema$intercept, is_sparse(schema$live$x))
-  fit <- run_regression(
-    schema, spec, plan, plan$events, known, na.action,
-    function(problem, schema, plan, known, control) {
-      fit_fw(problem, schema, plan, known, spec, control)
-    },
-    solver = "frank_wolfe"
-  )
-  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
-  fit
+  list(plan = plan, events = plan$events, known = known, spec = spec)
 }

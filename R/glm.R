@@ -146,22 +146,31 @@ code_factor <- function(y) {
 }
 
 run_glm <- function(schema, spec, scale, na.action, classes) {
-  if (is.list(scale) && "y" %in% names(scale)) {
-    dp_abort("`scale` has an element `y`: a binary response needs none.")
-  }
+  check_binary_scale(scale)
   if (!is_standard(spec)) {
     fit <- run_sco(schema, spec, scale, na.action, classes)
     class(fit) <- regression_class(spec)
     return(fit)
   }
+  made <- front_plan_glm(schema, spec, scale)
+  fit <- run_regression(schema, spec, made$plan, made$events, made$known, na.action, fit_glm,
+                        family = "binomial", classes = classes)
+  class(fit) <- regression_class(spec)
+  fit
+}
+
+check_binary_scale <- function(scale) {
+  if (is.list(scale) && "y" %in% names(scale)) {
+    dp_abort("`scale` has an element `y`: a binary response needs none.")
+  }
+}
+
+front_plan_glm <- function(schema, spec, scale) {
   known <- plain_response(known_scales(scale, schema))
   tuned <- tuned_columns(known, schema$intercept)
   plan <- plan_glm(schema$n, length(schema$columns), tuned, regression_mu(spec), spec$control,
                    spec$gradient)
-  fit <- run_regression(schema, spec, plan, planned_events(plan, schema, tuned), known, na.action,
-                        fit_glm, family = "binomial", classes = classes)
-  class(fit) <- regression_class(spec)
-  fit
+  list(plan = plan, events = planned_events(plan, schema, tuned), known = known)
 }
 
 # A response that is not scaled.

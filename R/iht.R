@@ -98,6 +98,21 @@ check_iht_parts <- function(spec, p) {
 
 # Schema -> plan -> curator's checks -> charge -> values -> fit.
 run_iht <- function(schema, spec, scale, na.action, classes = NULL) {
+  made <- front_plan_iht(schema, spec, scale)
+  spec <- made$spec
+  fit <- run_regression(
+    schema, spec, made$plan, made$events, made$known, na.action,
+    function(problem, schema, plan, known, control) {
+      fit_iht(problem, schema, plan, known, spec, control)
+    },
+    solver = "iht", output = made$plan$output
+  )
+  fit$selected <- selected_names(fit$coefficients)
+  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
+  fit
+}
+
+front_plan_iht <- function(schema, spec, scale) {
   paper <- spec$control$calibration == "paper"
   if (paper && spec$gradient$name == "shrunken" && !is.finite(spec$constraint$radius)) {
     spec$constraint$radius <- 1
@@ -115,14 +130,5 @@ run_iht <- function(schema, spec, scale, na.action, classes = NULL) {
   } else {
     plan_iht(schema$n, p, spec, known, schema$intercept, is_sparse(schema$live$x))
   }
-  fit <- run_regression(
-    schema, spec, plan, plan$events, known, na.action,
-    function(problem, schema, plan, known, control) {
-      fit_iht(problem, schema, plan, known, spec, control)
-    },
-    solver = "iht", output = plan$output
-  )
-  fit$selected <- selected_names(fit$coefficients)
-  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
-  fit
+  list(plan = plan, events = plan$events, known = known, spec = spec)
 }

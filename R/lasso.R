@@ -139,6 +139,18 @@ run_lasso <- function(schema, spec, scale, na.action) {
   if (!spec$refit) {
     return(as_lasso(run_fw(schema, spec, scale, na.action)))
   }
+  made <- front_plan_lasso(schema, spec, scale)
+  as_lasso(run_regression(
+    schema, spec, made$plan, made$events, made$known, na.action,
+    function(problem, schema, plan, known, control) {
+      fit <- fit_select(problem, schema, plan, known, spec, control)
+      select_result(into_ball(fit, schema, spec$constraint$radius), schema)
+    },
+    solver = "select"
+  ), gradient = "clipped")
+}
+
+front_plan_lasso <- function(schema, spec, scale) {
   known <- known_scales(scale, schema)
   check_sparse_centres(known, schema)
   if (!is.null(spec$moment)) {
@@ -149,14 +161,7 @@ run_lasso <- function(schema, spec, scale, na.action) {
   size <- largest_sparsity(schema$n, p, spec)
   plan <- plan_select(schema$n, p, spec, known, schema$intercept, size, size,
                       is_sparse(schema$live$x))
-  as_lasso(run_regression(
-    schema, spec, plan, plan$events, known, na.action,
-    function(problem, schema, plan, known, control) {
-      fit <- fit_select(problem, schema, plan, known, spec, control)
-      select_result(into_ball(fit, schema, spec$constraint$radius), schema)
-    },
-    solver = "select"
-  ), gradient = "clipped")
+  list(plan = plan, events = plan$events, known = known)
 }
 
 as_lasso <- function(fit, gradient = fit$gradient) {

@@ -188,12 +188,18 @@ run_lm <- function(schema, spec, scale, na.action) {
   if (!is_standard(spec)) {
     return(run_sco(schema, spec, scale, na.action))
   }
+  made <- front_plan_lm(schema, spec, scale)
+  run_regression(schema, spec, made$plan, made$events, made$known, na.action, fit_lm)
+}
+
+# The plan and its events, from public facts: the fit's, and dp_plan()'s.
+front_plan_lm <- function(schema, spec, scale) {
   known <- known_scales(scale, schema)
   tuned <- tuned_columns(known, schema$intercept)
   plan <- plan_lm(schema$n, length(schema$columns), tuned, regression_mu(spec), spec$delta,
                   spec$control, spec$gradient, spec$loss)
   plan <- finish_plan(plan, steps = if (is_robust(spec$loss)) c(24, rep(60, 12)) else 24)
-  run_regression(schema, spec, plan, planned_events(plan, schema, tuned), known, na.action, fit_lm)
+  list(plan = plan, events = planned_events(plan, schema, tuned), known = known)
 }
 
 regression_mu <- function(spec) {

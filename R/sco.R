@@ -226,6 +226,20 @@ run_sco <- function(schema, spec, scale, na.action, classes = NULL) {
   if (spec$constraint$name == "sparse_vectors") {
     return(run_iht(schema, spec, scale, na.action, classes))
   }
+  made <- front_plan_sco(schema, spec, scale)
+  spec <- made$spec
+  fit <- run_regression(
+    schema, spec, made$plan, made$events, made$known, na.action,
+    function(problem, schema, plan, known, control) {
+      fit_sco(problem, schema, plan, known, spec, control)
+    },
+    output = made$plan$output
+  )
+  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
+  fit
+}
+
+front_plan_sco <- function(schema, spec, scale) {
   paper <- spec$control$calibration == "paper"
   known <- known_scales(scale, schema)
   if (margin_loss(spec$loss) || spec$loss$name == "mean") known <- plain_response(known)
@@ -240,15 +254,7 @@ run_sco <- function(schema, spec, scale, na.action, classes = NULL) {
   events <- if (!plan$private) list() else if (paper) plan$events else
     sco_events(plan, tuned, k, n, spec)
   if (!plan$private && !paper) plan <- plain_plan(plan, spec)
-  fit <- run_regression(
-    schema, spec, plan, events, known, na.action,
-    function(problem, schema, plan, known, control) {
-      fit_sco(problem, schema, plan, known, spec, control)
-    },
-    output = plan$output
-  )
-  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
-  fit
+  list(plan = plan, events = events, known = known, spec = spec)
 }
 
 # The caller's own units where nothing else is said.

@@ -183,19 +183,11 @@ selected_names <- function(b) setdiff(names(b)[b != 0], "(Intercept)")
 
 # Schema -> plan -> curator's checks -> charge -> values -> fit.
 run_select <- function(schema, spec, scale, na.action, classes) {
-  known <- known_scales(scale, schema)
-  check_sparse_centres(known, schema)
-  if (margin_loss(spec$loss)) known <- plain_response(known)
-  spec$loss <- loss_in_units(spec$loss, known)
-  p <- length(schema$columns) - schema$intercept
-  keep <- spec$sparsity %||% largest_sparsity(schema$n, p, spec)
-  spec$constraint <- sparse_vectors(keep)
-  total <- min(p, keep + ceiling(keep / 2))
-  plan <- plan_select(schema$n, p, spec, known, schema$intercept, keep, total,
-                      is_sparse(schema$live$x))
+  made <- front_plan_sparse(schema, spec, scale)
+  spec <- made$spec
   noise <- NULL
   fit <- run_regression(
-    schema, spec, plan, plan$events, known, na.action,
+    schema, spec, made$plan, made$events, made$known, na.action,
     function(problem, schema, plan, known, control) {
       fit <- fit_select(problem, schema, plan, known, spec, control)
       noise <<- slope_noise(fit, plan, spec)
@@ -209,6 +201,20 @@ run_select <- function(schema, spec, scale, na.action, classes) {
   warn_dominated(fit, schema)
   if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
   fit
+}
+
+front_plan_sparse <- function(schema, spec, scale) {
+  known <- known_scales(scale, schema)
+  check_sparse_centres(known, schema)
+  if (margin_loss(spec$loss)) known <- plain_response(known)
+  spec$loss <- loss_in_units(spec$loss, known)
+  p <- length(schema$columns) - schema$intercept
+  keep <- spec$sparsity %||% largest_sparsity(schema$n, p, spec)
+  spec$constraint <- sparse_vectors(keep)
+  total <- min(p, keep + ceiling(keep / 2))
+  plan <- plan_select(schema$n, p, spec, known, schema$intercept, keep, total,
+                      is_sparse(schema$live$x))
+  list(plan = plan, events = plan$events, known = known, spec = spec)
 }
 
 # Columns to choose: as many as the noise allows, a slow power of n mu.
