@@ -240,6 +240,7 @@ run_regression <- function(schema, spec, plan, events, known, na.action, fitter,
   out$vcov <- fit$vcov
   out$path <- fit$path
   out$radii <- fit$radii
+  out$facts <- regression_facts(plan, spec, schema)
   out
 }
 

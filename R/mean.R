@@ -157,6 +157,7 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
     limits = fit$limits, noise_sd = fit$noise_sd, found = fit$found, method = method,
     noise = plan$kind, errors = fit$errors, bias = fit$bias
   )
+  if (!is.null(moment) && is.null(sparsity)) out$facts <- mean_facts(plan, moment, control)
   # in the order of choice
   if (!is.null(sparsity)) out$selected <- schema$names[fit$chosen]
   out
