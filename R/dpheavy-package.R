@@ -3,8 +3,9 @@
 #' Means, quantiles, linear and logistic regression with a proved (epsilon, delta)
 #' guarantee, without a bound on the data. Start with [dp_mean()], [dp_lm()], [dp_glm()] and
 #' [privacy()]. For a statistic of your own: [dp_gaussian()], [dp_laplace()], [dp_noisy_max()],
-#' [dp_peel()]; for planning: [dp_plan()], [error_bound()], [calibrate_gaussian()], [epsilon_at()], [privacy_profile()]; to see
-#' whether a mechanism keeps what it promises: [dp_audit()].
+#' [dp_peel()]; for planning: [dp_plan()], [error_bound()], [calibrate_gaussian()],
+#' [epsilon_at()], [privacy_profile()]; to see whether a mechanism keeps what it promises:
+#' [dp_audit()].
 #'
 #' # Privacy
 #'
