@@ -124,6 +124,7 @@ dp_lm.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, off
                           budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, penalty, budget, control)
+  spec$arguments <- stored_arguments(environment())
   schema <- schema_formula(
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame()
@@ -224,6 +225,7 @@ run_regression <- function(schema, spec, plan, events, known, na.action, fitter,
   warn_small_lm(plan, n)
   warn_large_delta(spec$delta, n)
   use <- curator_check(schema, na.action)
+  announce_charge(schema, spec, events, na.action)
   ledger_charge(spec$budget, events, spec$epsilon, spec$delta, paste0("dp_", spec$front))
   fit <- fitter(frame_values(schema, use), schema, plan, known, spec$control)
   names <- c(setdiff(schema$columns, "(Intercept)"), schema$response)
@@ -241,6 +243,7 @@ run_regression <- function(schema, spec, plan, events, known, na.action, fitter,
   out$path <- fit$path
   out$radii <- fit$radii
   out$facts <- regression_facts(plan, spec, schema)
+  out$arguments <- spec$arguments
   out
 }
 

@@ -1,0 +1,210 @@
+# The public phase of dp_tune(): which calls, which rows, what they will spend.
+
+TUNED <- c("dp_lm", "dp_glm", "dp_lasso", "dp_sparse", "dp_sco")
+
+check_calls <- function(calls, caller) {
+  if (missing(calls) || !is.list(calls) || length(calls) < 1L || !all(vapply(calls, is.call, NA))) {
+    dp_abort(paste(
+      "`calls` must be a list of calls that are not evaluated:",
+      "alist(a = dp_lm(y ~ x1, epsilon = 1, delta = 1e-6), b = ...)."
+    ))
+  }
+  given <- names(calls) %||% rep("", length(calls))
+  if (anyDuplicated(given[nzchar(given)]) > 0L) dp_abort("the names of `calls` must differ.")
+  for (call in calls) check_candidate(call, caller)
+  calls
+}
+
+# Arbitrary code would read `data` before anything is charged.
+check_candidate <- function(call, caller) {
+  if (is.na(candidate_front(call, caller))) {
+    dp_abort(paste0("`calls` must be calls of ", paste0(TUNED, "()", collapse = ", "), "."))
+  }
+  wrong <- intersect(names(call), c("data", "budget", "x", "y"))
+  if (length(wrong) > 0L) {
+    dp_abort(sprintf(switch(wrong[[1L]],
+      budget = "a call in `calls` has `%s`: leave it out, dp_tune() charges for all of them.",
+      data = "a call in `calls` has `%s`: leave it out, dp_tune() gives it its rows.",
+      "a call in `calls` has `%s`: write it by formula, dp_lm(y ~ x1, ...)."
+    ), wrong[[1L]]))
+  }
+}
+
+# The front that is called, whatever it is called by; NA for another function.
+candidate_front <- function(call, caller) {
+  name <- call[[1L]]
+  simple <- is.symbol(name) ||
+    is.call(name) && (identical(name[[1L]], quote(`::`)) || identical(name[[1L]], quote(`:::`)))
+  f <- if (simple) tryCatch(eval(name, caller), error = function(e) NULL)
+  own <- vapply(TUNED, function(front) identical(f, get(front, mode = "function")), NA)
+  if (any(own)) TUNED[own][[1L]] else NA_character_
+}
+
+# A label shows nothing of the call, into which values may have been pasted.
+candidate_labels <- function(calls) {
+  given <- names(calls) %||% rep("", length(calls))
+  ifelse(nzchar(given), given, paste("call", seq_along(calls)))
+}
+
+# ---- rows ----------------------------------------------------------------------
+
+# Columns of the two parts. The order is drawn without looking at a value.
+split_rows <- function(data, holdout, control) {
+  view <- data_view(data)
+  held <- round(holdout * view$n)
+  if (held < 1 || held >= view$n) {
+    dp_abort("`holdout` leaves no row for one of the two parts: give more rows or another share.")
+  }
+  order <- random_order(view$n, release_key(control)) + 1L
+  part <- function(rows) lapply(view$columns, take_rows, sort(rows))
+  fit <- structure(
+    part(order[-seq_len(held)]), names = view$names, class = "data.frame",
+    row.names = .set_row_names(view$n - held)
+  )
+  list(fit = fit, held = part(order[seq_len(held)]), n = view$n)
+}
+
+# Where the calls are evaluated: what they do not find is the caller's.
+candidate_env <- function(rows, control, caller) {
+  list2env(list(.dp_rows = rows, .dp_control = control), parent = caller)
+}
+
+candidate_call <- function(call) {
+  if (!"control" %in% names(call)) call$control <- quote(.dp_control)
+  call$data <- quote(.dp_rows)
+  call
+}
+
+# ---- candidates ----------------------------------------------------------------
+
+# A regression is about to be charged: tells whoever asks, who may stop it here. Public numbers and
+# a live schema; nothing has been read.
+announce_charge <- function(schema, spec, events, na.action) {
+  signalCondition(structure(
+    class = c("dp_charge", "condition"),
+    list(
+      message = "a regression is about to be charged", call = NULL, schema = schema,
+      front = spec$front, epsilon = spec$epsilon, delta = spec$delta, events = events,
+      loss = spec$loss$name, control = spec$control, na.action = na.action
+    )
+  ))
+}
+
+# Runs a call up to its charge, which it does not reach.
+plan_candidate <- function(call, label, env) {
+  charge <- tryCatch(
+    eval(candidate_call(call), env),
+    dp_charge = identity,
+    dp_error = function(e) {
+      dp_abort(sprintf("`%s` of `calls`: %s", label, conditionMessage(e)),
+               setdiff(class(e), c("dp_error", "error", "condition")))
+    }
+  )
+  if (!inherits(charge, "dp_charge")) {
+    dp_abort("a call in `calls` did not come to a fit.", "dp_error_internal")
+  }
+  charge
+}
+
+# Again, to the end. What it is about to spend must be what was charged for.
+run_candidate <- function(call, planned, env) {
+  said <- function(c) invokeRestart("muffleWarning")
+  withCallingHandlers(
+    eval(candidate_call(call), env),
+    dp_charge = function(charge) {
+      spends <- c("epsilon", "delta", "events")
+      if (!identical(unclass(charge)[spends], unclass(planned)[spends])) {
+        dp_abort("a call in `calls` means something else each time it is evaluated.")
+      }
+    },
+    dp_small_n = said, dp_large_delta = said
+  )
+}
+
+# A candidate's schema over the rows held out.
+held_schema <- function(candidate, columns, label) {
+  schema <- candidate$schema
+  if (length(setdiff(names(schema$live$columns), names(columns))) > 0L) {
+    dp_abort(sprintf(
+      "`subset` and `offset` of `%s` must be made of columns of `data`.", label
+    ))
+  }
+  with_rows(schema, columns, length(columns[[1L]]))
+}
+
+tune_loss <- function(loss, candidates, labels) {
+  responses <- unique(vapply(candidates, function(k) k$schema$response, ""))
+  if (length(responses) > 1L) {
+    dp_abort(sprintf(
+      "all `calls` must have the same response to be compared; they have %s.", listed(responses)
+    ))
+  }
+  losses <- vapply(candidates, `[[`, "", "loss")
+  logistic <- losses == "logistic"
+  default <- if (all(logistic)) {
+    "logistic"
+  } else if (all(losses %in% c("squared", "logistic"))) {
+    "squared"
+  } else {
+    "absolute"
+  }
+  loss <- check_choice(loss %||% default, "loss", c("squared", "absolute", "logistic"))
+  if (loss == "logistic" && !all(logistic)) {
+    dp_abort(sprintf("`loss` = \"logistic\" needs logistic regressions; %s is none.",
+                     listed(labels[!logistic])))
+  }
+  loss
+}
+
+# ---- what it costs ---------------------------------------------------------------
+
+CLIP_SHARE <- 1 / 3
+
+# The clip's quantile: so high that some 60 / epsilon rows lie beyond it, where there are enough.
+clip_level_prob <- function(rows, epsilon) min(max(1 - 60 / (rows * epsilon), 0.5), 0.9)
+
+choice_plan <- function(rows, epsilon, bound) {
+  if (epsilon == Inf) {
+    return(list(private = FALSE, bound = Inf, rows = rows, events = list()))
+  }
+  quantile <- if (is.null(bound)) CLIP_SHARE * epsilon else 0
+  choice <- epsilon - quantile
+  if (is.null(bound) && quantile <= 2 * QUANTILE_SLACK) {
+    dp_abort("`epsilon` is too small for a choice; give a larger one, or `bound`.")
+  }
+  clip <- if (is.null(bound)) {
+    list(exponential_event(quantile, 1, 1, 2 / quantile, "clip of the excess losses"))
+  }
+  list(
+    private = TRUE, bound = bound, rows = rows, quantile = clip_level_prob(rows, quantile),
+    c = (quantile - QUANTILE_SLACK) / 2, law = score_law(choice, SCORE_UNIT),
+    events = c(clip, list(exponential_event(choice, 1, 1, 2 / choice, "choice")))
+  )
+}
+
+plan_tune <- function(candidates, rows, epsilon, bound, control) {
+  plan <- choice_plan(rows, epsilon, bound)
+  each <- lapply(unname(candidates), function(k) {
+    new_privacy(k$epsilon, k$delta, k$events, rng = k$control$rng,
+                calibration = k$control$calibration)
+  })
+  fits <- do.call(privacy_compose, c(each, list(ordered = TRUE)))
+  choice <- new_privacy(epsilon, 0, plan$events, rng = control$rng)
+  c(plan, list(parts = list(fits = fits, choice = choice),
+               privacy = parallel_privacy(fits, choice)))
+}
+
+# Public numbers: a quantile this far from its rank, or a choice that a tenth of the rows cannot
+# move.
+warn_small_choice <- function(plan, epsilon) {
+  if (!plan$private) {
+    return(invisible())
+  }
+  needed <- max(60, if (is.null(plan$bound)) 60 / CLIP_SHARE) / epsilon
+  if (plan$rows < needed) {
+    dp_warn(sprintf(paste(
+      "%.0f rows held out are few for this `epsilon`: the choice may be hardly better than chance.",
+      "From about %.0f on it is not; or give a larger `epsilon` or `holdout`, or `bound`."
+    ), plan$rows, ceiling(needed)), "dp_small_n")
+  }
+}
