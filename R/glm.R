@@ -72,6 +72,7 @@ dp_glm.formula <- function(formula, data, epsilon, delta, ..., family = stats::b
   spec <- lm_spec(epsilon, delta, loss_logistic(), gradient, constraint, penalty, budget, control,
                   "dp_glm")
   if (missing(data)) data <- NULL
+  spec$arguments <- stored_arguments(environment())
   schema <- schema_formula(
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame(), binary = TRUE

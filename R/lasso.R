@@ -71,6 +71,7 @@ dp_lasso.formula <- function(formula, data, epsilon, delta, ..., radius, subset 
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lasso_spec(epsilon, delta, radius, gradient, solver, refit, moment, budget, control)
   if (missing(data)) data <- NULL
+  spec$arguments <- stored_arguments(environment())
   schema <- schema_formula(
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame()

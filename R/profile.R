@@ -10,12 +10,12 @@
 #' @param epsilon Numbers, at least 0, or `NULL` for 60 values from 0 to where delta falls below
 #'   1e-12.
 #' @param group A whole number: rows of one person.
-#' @param x A profile.
+#' @param x A profile, or a `dp_privacy` object, of which the profile is drawn.
 #' @param digits Significant digits to print.
 #' @param ... Further arguments of [plot()].
 #' @return A data frame of class `dp_profile` with columns `epsilon` and `delta`, and the
 #'   guarantee as attribute `"privacy"`. `plot()` draws delta on the log scale, with the declared
-#'   (epsilon, delta) as a point, and returns the profile invisibly.
+#'   (epsilon, delta) as a point, and returns `x` invisibly.
 #' @references
 #' Balle, B., Barthe, G. and Gaboardi, M. (2018). Privacy amplification by subsampling: tight
 #' analyses via couplings and divergences. *NeurIPS*. \doi{10.48550/arXiv.1807.01647}
@@ -68,5 +68,12 @@ plot.dp_profile <- function(x, ...) {
   if (attr(x, "group") == 1 && isTRUE(p$delta > 0)) {
     graphics::points(p$epsilon, p$delta, pch = 19)
   }
+  invisible(x)
+}
+
+#' @rdname privacy_profile
+#' @export
+plot.dp_privacy <- function(x, ...) {
+  plot(privacy_profile(x), ...)
   invisible(x)
 }

@@ -116,6 +116,7 @@ dp_sco.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, of
   }
   binary <- spec$loss$name == "logistic"
   if (missing(data)) data <- NULL
+  spec$arguments <- stored_arguments(environment())
   schema <- schema_formula(
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame(), binary = binary

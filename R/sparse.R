@@ -82,6 +82,7 @@ dp_sparse.formula <- function(formula, data, epsilon, delta, ..., sparsity = NUL
   spec <- sparse_spec(epsilon, delta, sparsity, loss, gradient, solver, moment, budget, control)
   binary <- spec$loss$name == "logistic"
   if (missing(data)) data <- NULL
+  spec$arguments <- stored_arguments(environment())
   schema <- schema_formula(
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame(), binary = binary
