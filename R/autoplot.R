@@ -141,7 +141,7 @@ noise_sds <- function(x) {
   if (inherits(x, "dp_mechanism") && x$front %in% c("gaussian", "laplace")) {
     return(tidy.dp_mechanism(x)$noise.sd)
   }
-  if (has_interval(x)) {
+  if (has_variance(x)) {
     return(unname(sqrt(diag(stats::vcov(x, part = "privacy")))))
   }
   if (!is.null(x$noise_sd)) {
@@ -166,7 +166,7 @@ draw_noise <- function(x) {
 }
 
 draw_path <- function(x) {
-  if (is.null(x$path) || identical(x$privacy$epsilon, Inf)) {
+  if (!is.numeric(x$path) || identical(x$privacy$epsilon, Inf)) {
     dp_abort("`type` = \"path\" is for private fits by Frank-Wolfe.")
   }
   path <- fw_iterates(x)

@@ -25,8 +25,10 @@
 #' @param smoothness,strong_convexity,gradient_bound Positive numbers, the papers' constants in the
 #'   caller's units, for `calibration = "paper"`: of the population risk, an upper and a lower bound
 #'   of its second derivative, and the largest norm of its gradient on the ball.
-#' @param progress `TRUE` reports the stages of a fit as messages. They depend on
-#'   public numbers only.
+#' @param progress `TRUE` reports the stages of a fit as messages, and of a long one the rounds and
+#'   the time left. The texts depend on public numbers and the clock only; how long a fit takes may
+#'   depend on the data, so the times are for the data holder. A fit can be interrupted at any
+#'   moment; what it was charged stays charged.
 #' @return A list of class `dp_control`.
 #' @section Privacy:
 #' Settings are public and cost nothing. The guarantee of a fit holds with `rng =
@@ -93,4 +95,33 @@ release_key <- function(control) {
 
 report_stage <- function(control, text) {
   if (control$progress) message(text)
+}
+
+# A function of the step to come (from 1) that reports it with the time left, as far as the steps
+# before it tell. Rounds are reported every other second, stages each. The times are those of the
+# clock.
+new_clock <- function(control, steps, every = 0) {
+  start <- last <- proc.time()[["elapsed"]]
+  function(step, text) {
+    if (!control$progress) {
+      return(invisible())
+    }
+    now <- proc.time()[["elapsed"]]
+    if (step > 1 && now - last < every) {
+      return(invisible())
+    }
+    last <<- now
+    left <- if (step > 1) (now - start) / (step - 1) * (steps - step + 1) else 0
+    message(text, if (left >= 2) sprintf(", about %s left", duration(left)))
+  }
+}
+
+duration <- function(seconds) {
+  if (seconds < 100) {
+    sprintf("%.0f s", seconds)
+  } else if (seconds < 6000) {
+    sprintf("%.0f min", seconds / 60)
+  } else {
+    sprintf("%.1f h", seconds / 3600)
+  }
 }

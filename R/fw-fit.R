@@ -215,7 +215,9 @@ fw_private <- function(state, plan, tuning, control) {
   how <- if (plan$pure && !isTRUE(plan$split)) "permute_and_flip" else "exponential"
   path <- integer(plan$rounds)
   slopes <- seq_len(state$p) + as.integer(state$intercept)
+  clock <- new_clock(control, plan$rounds, every = 2)
   for (t in seq_len(plan$rounds)) {
+    clock(t, sprintf("round %d of %.0f", t, plan$rounds))
     view <- if (!is.null(batches)) list(index = batches[[t]])
     sums <- fw_sums(state, b, w0, rule, view)
     path[[t]] <- select_vertex(state$set, sums[slopes], choice, how, release_key(control))

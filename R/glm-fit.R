@@ -66,8 +66,9 @@ descend_logistic <- function(rows, noisy, plan, n, control) {
   rule <- list(bound = bound, estimator = "covariate")
   stretch <- covariate_stretch(pre, rule) * max(1, GLM_CURVATURE / (2 * events$curvature))
   sds <- h <- numeric(length(plan$steps))
+  clock <- new_clock(control, sum(plan$steps))
   for (stage in seq_along(plan$steps)) {
-    report_stage(control, sprintf("descent, stage %d of %d", stage, length(plan$steps)))
+    report_descent(clock, plan, stage)
     law <- descent_law(plan, stage, n, k, bound, pre$root)
     sds[[stage]] <- law$sd
     h[[stage]] <- plan$eta * noise_step(plan, stage, n, k, GLM_NOISE_RISK) * stretch / pre$size

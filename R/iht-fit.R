@@ -76,7 +76,9 @@ iht_private <- function(state, plan, control) {
   w0 <- sum_w0 <- 0
   path <- vector("list", plan$rounds)
   level <- NULL
+  clock <- new_clock(control, plan$rounds, every = 2)
   for (t in seq_len(plan$rounds)) {
+    clock(t, sprintf("round %d of %.0f", t, plan$rounds))
     if (t == 1L || !plan$split) level <- fw_level_found(state, plan, tuning, b, control, w0)
     rule <- fw_rule(state, level, plan, tuning)
     view <- if (plan$split) list(index = batches[[t]])

@@ -8,8 +8,9 @@ descend <- function(rows, pre, plan, n, control) {
   k <- length(pre$start)
   w <- pre$start
   bounds <- sds <- h <- numeric(length(plan$steps))
+  clock <- new_clock(control, sum(plan$steps))
   for (stage in seq_along(plan$steps)) {
-    report_stage(control, sprintf("descent, stage %d of %d", stage, length(plan$steps)))
+    report_descent(clock, plan, stage)
     # without noise the scale of the residuals is found again and again
     robust <- is_robust(plan$loss) &&
       if (plan$private) stage == length(plan$steps) else stage > 1L
@@ -38,6 +39,11 @@ descend <- function(rows, pre, plan, n, control) {
     vcov = descent_vcov(rows, norm, w, pre, rule, list(h = h, sd = sds, steps = plan$steps), plan,
                         n, control)
   )
+}
+
+report_descent <- function(clock, plan, stage) {
+  text <- sprintf("descent, stage %d of %d", stage, length(plan$steps))
+  clock(1 + sum(plan$steps[seq_len(stage - 1L)]), text)
 }
 
 # What the length of a step is multiplied with, a public number. A step of 1 adds the noise of a

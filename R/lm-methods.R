@@ -12,7 +12,8 @@
 #'   response as the formula has it (`log(y)` stays a logarithm). `summary()`: a list of
 #'   class `summary.dp_lm` with the coefficients, their standard errors (see [dp_intervals]),
 #'   scales, clip levels, noise and privacy.
-#'   `plot()`: draws the coefficients per scale of their column; returns the
+#'   `plot()`: draws the coefficients per scale of their column, with two standard errors where
+#'   they are known; returns the
 #'   fit invisibly.
 #' @section Privacy:
 #' Functions of what was released and of `newdata`; they cost nothing.
@@ -161,9 +162,28 @@ plot.dp_lm <- function(x, ...) {
   title <- stamped(title, x$privacy)
   what <- if (identical(x$loss, "logistic")) "log-odds" else "response"
   label <- sprintf("change of the %s per scale of the column", what)
-  draw_dots(rev(value[largest]), title, label, ...)
+  shown <- rev(value[largest])
+  half <- two_errors(x, names(shown))
+  if (is.null(half)) {
+    draw_dots(shown, title, label, ...)
+  } else {
+    own <- list(label = paste0(label, "; bars: two standard errors"),
+                xlim = range(shown, shown - half, shown + half, na.rm = TRUE))
+    given <- list(...)
+    do.call(draw_dots, c(list(shown, title), given, own[setdiff(names(own), names(given))]))
+    graphics::segments(shown - half, seq_along(shown), shown + half, seq_along(shown))
+  }
   graphics::abline(v = 0, col = "grey50", lty = 2)
   invisible(x)
+}
+
+# Two standard errors per scale of the column, as the slopes are drawn; NULL where none is known.
+two_errors <- function(x, names) {
+  if (!has_variance(x) || !all(names %in% x$schema$columns) || "(Intercept)" %in% names) {
+    return(NULL)
+  }
+  half <- 2 * standard_errors(x)[names, "Std. Error"] * abs(coefficient_scale(x, names))
+  if (any(is.finite(half))) half
 }
 
 # A dot chart with room for its names.

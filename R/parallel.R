@@ -1,7 +1,7 @@
 # Parallel composition: two mechanisms that read disjoint parts of the rows, the parts fixed without
-# looking at the data. A row that is replaced stays in its part, so for a pair of neighbours only the
-# mechanism of that part loses anything (the other reads the same rows, and may see the answers of
-# the first, for that is post-processing). The guarantee is the worse of the two.
+# looking at the data. A row that is replaced stays in its part, so for a pair of neighbours only
+# the mechanism of that part loses anything (the other reads the same rows, and may see the answers
+# of the first, for that is post-processing). The guarantee is the worse of the two.
 
 # One list of events that covers both `first` and `second`, the latter selections and pure steps
 # only. In terms of trade-off curves:

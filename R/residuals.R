@@ -7,8 +7,8 @@
 #' @param fit A fit by [dp_lm()], [dp_glm()], [dp_lasso()], [dp_sparse()], [dp_sco()] or
 #'   [dp_tune()].
 #' @param newdata The new rows, n of them: a data frame with the variables of the formula, in the
-#'   classes and levels that they had, or a matrix, data frame or `dgCMatrix` for a fit of x and y. On
-#'   rows that the fit has used, what both spent adds up; a `budget` counts it.
+#'   classes and levels that they had, or a matrix, data frame or `dgCMatrix` for a fit of x and y.
+#'   On rows that the fit has used, what both spent adds up; a `budget` counts it.
 #' @param y The response, n numbers on the scale of the fit's response (0 and 1, logical or a factor
 #'   for a logistic regression). `NULL`: the response of the formula, from `newdata`.
 #' @param epsilon Positive number. `Inf` gives plain quantiles or means (not private).
@@ -18,8 +18,8 @@
 #' @param bound Public `c(lower, upper)` of the residuals, for extreme quantiles, or `NULL`.
 #' @param bins Whole number: the calibration table has so many bins of equal width of the predicted
 #'   probability.
-#' @param na.action `NULL` refuses missing values (for the data holder's eyes only); `na.omit` leaves
-#'   incomplete rows out.
+#' @param na.action `NULL` refuses missing values (for the data holder's eyes only); `na.omit`
+#'   leaves incomplete rows out.
 #' @param budget A ledger made by [privacy_budget()], charged before values are read.
 #' @param control Settings made by [dp_control()].
 #' @param x,object A result of `dp_residuals()`.
@@ -42,10 +42,11 @@
 #' @section Privacy:
 #' Neighbours differ in one row of `newdata` and `y`; n, the classes and levels, and the fit are
 #' public. A residual is a function of its row and the fit. *Quantiles:* as in [dp_quantile()], the
-#' exponential mechanism with rank sensitivity 1. *Calibration:* a row adds 1 to the count of its bin
-#' and y less its prediction, between -1 and 1 and rounded to a multiple of 2^-20, to the sum of it;
-#' another row may take both from there and add them elsewhere: 2 in l2, 4 in l1. Counts and sums are
-#' released at once with Gaussian noise (`delta` above 0, where that is less) or Laplace noise.
+#' exponential mechanism with rank sensitivity 1. *Calibration:* a row adds 1 to the count of its
+#' bin and y less its prediction, between -1 and 1 and rounded to a multiple of 2^-20, to the sum of
+#' it; another row may take both from there and add them elsewhere: 2 in l2, 4 in l1. Counts and
+#' sums are released at once with Gaussian noise (`delta` above 0, where that is less) or Laplace
+#' noise.
 #' @references
 #' Smith, A. (2011). Privacy-preserving statistical estimation with optimal convergence
 #' rates. *STOC*. \doi{10.1145/1993636.1993743}

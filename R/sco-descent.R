@@ -10,8 +10,9 @@ descend_sco <- function(state, plan, control) {
   state$batches <- if (plan$split) cut_batches(state$order, sum(plan$steps))
   w <- state$project(state$start)
   level <- NULL
+  clock <- new_clock(control, sum(plan$steps))
   for (stage in stages) {
-    report_stage(control, sprintf("descent, stage %d of %d", stage, length(plan$steps)))
+    report_descent(clock, plan, stage)
     own <- stage_loss(state, plan, stage)
     level <- sco_stage_level(own, w, plan, stage, level, control)
     rule <- sco_rule(own, level, plan, stage)
@@ -258,7 +259,9 @@ sco_steps_private <- function(state, w, rule, plan, stage, control) {
   before <- sum(plan$steps[seq_len(stage - 1L)])
   view <- if (!plan$split) sco_view(state, plan, 1L)
   sum <- numeric(length(w))
+  clock <- new_clock(control, steps, every = 2)
   for (t in seq_len(steps)) {
+    if (t > 1L) clock(t, sprintf("step %d of %.0f of this stage", t, steps))
     if (plan$split) view <- sco_view(state, plan, before + t)
     w <- sco_step(state, w, rule, view, control)
     if (t > skip) sum <- sum + w

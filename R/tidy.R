@@ -2,8 +2,8 @@
 
 #' Tables of a fit or of a guarantee
 #'
-#' Methods for [generics::tidy()] and [generics::glance()] (of package generics or broom), which work
-#' where one of these packages is there.
+#' Methods for [generics::tidy()] and [generics::glance()] (of package generics or broom), which
+#' work where one of these packages is there.
 #'
 #' @param x A fit of this package; or a `dp_privacy` object, a profile, a ledger or an audit.
 #' @param conf.int `TRUE` adds `conf.low` and `conf.high`, of the classes that have
@@ -32,9 +32,6 @@
 #' @name dp_tidy
 NULL
 
-# Does vcov() answer for this fit?
-has_interval <- function(x) !is.null(x$vcov) || !is.null(x$errors)
-
 plain_frame <- function(...) data.frame(..., stringsAsFactors = FALSE, row.names = NULL)
 
 coefficient_table <- function(x, estimate) {
@@ -48,7 +45,7 @@ tidy.dp_fit <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
   conf.int <- check_flag(conf.int, "conf.int")
   level <- check_number(conf.level, "conf.level", 0, 1, open = TRUE)
   out <- coefficient_table(x, x$coefficients)
-  if (has_interval(x)) {
+  if (has_variance(x)) {
     out$std.error <- unname(sqrt(diag(stats::vcov(x))))
     if (conf.int) {
       ends <- stats::confint(x, level = level)

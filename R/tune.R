@@ -14,8 +14,8 @@
 #' A row counts only if every candidate uses it (`subset`, `na.action = na.omit`) and can predict
 #' it.
 #'
-#' @param calls Calls of [dp_lm()], [dp_glm()], [dp_lasso()], [dp_sparse()] or [dp_sco()] by formula,
-#'   not evaluated and without `data` and `budget`, best in a named list made by [alist()]:
+#' @param calls Calls of [dp_lm()], [dp_glm()], [dp_lasso()], [dp_sparse()] or [dp_sco()] by
+#'   formula, not evaluated and without `data` and `budget`, best in a named list made by [alist()]:
 #'   `alist(small = dp_lm(y ~ x1, epsilon = 1, delta = 1e-6), ...)`, or a list of [quote()]d calls.
 #'   What they use is looked up where `dp_tune()` is called. All have the same response. A call
 #'   without `control` has that of `dp_tune()`.
@@ -50,11 +50,11 @@
 #' *Parts.* A random order of the row numbers, which reads no value, says which rows are held out.
 #' Neighbours differ in one row, and a row that is replaced stays in its part. If it is one of the
 #' rows of the fits, the choice reads the same rows as before, and is post-processing of the fits.
-#' If it is held out, the fits have the same law as before. So the whole costs what the costlier part
-#' costs: the composition of all candidates, whose list is fixed beforehand, or the choice. The ledger
-#' is charged once, with a list of events that covers both: those of the fits, with a Gaussian event
-#' for what the choice may need beyond their mu; without Gaussian noise, a pure step of the larger
-#' epsilon, or all events, whichever is less.
+#' If it is held out, the fits have the same law as before. So the whole costs what the costlier
+#' part costs: the composition of all candidates, whose list is fixed beforehand, or the choice. The
+#' ledger is charged once, with a list of events that covers both: those of the fits, with a
+#' Gaussian event for what the choice may need beyond their mu; without Gaussian noise, a pure step
+#' of the larger epsilon, or all events, whichever is less.
 #'
 #' *Choice.* From each row comes one number per candidate, the excess over the row's best divided by
 #' the clip, cut to \[0, 1\] and rounded down to a multiple of 2^-20; a row without a number adds
@@ -62,8 +62,8 @@
 #' candidate's sum, of exact integers, by at most 1. One exponential mechanism of that sensitivity
 #' chooses. The clip is one quantile ([dp_quantile()]) of one number per row.
 #'
-#' The calls are run once without reading values, up to where they would be charged: what they refuse
-#' is refused before anything is spent, and what they spend is known.
+#' The calls are run once without reading values, up to where they would be charged: what they
+#' refuse is refused before anything is spent, and what they spend is known.
 #' @references
 #' McSherry, F. (2009). Privacy integrated queries. *SIGMOD*. \doi{10.1145/1559845.1559850}
 #' (parallel composition)

@@ -168,6 +168,13 @@ fronts <- alist(
   dp_peel = dp_peel(x, 3, 1, epsilon = 1, delta = 1e-6),
   dp_sco = dp_sco(y ~ x, list2DF(list(x = x, y = 1 + 2 * x)), epsilon = 20, delta = 1e-5),
   dp_quantile = dp_quantile(x, c(0.1, 0.5), epsilon = 20, bound = c(-9, 9)),
+  dp_residuals = dp_residuals(dp_lm(x, x^2, epsilon = 20, delta = 1e-5), x, x^2, epsilon = 20),
+  "dp_residuals glm" = dp_residuals(dp_glm(x, x > 0, epsilon = 20, delta = 1e-5), x, x > 0,
+                                    epsilon = 20, bins = 2),
+  dp_tune = dp_tune(
+    alist(dp_lm(y ~ x, epsilon = 20, delta = 1e-5), dp_lm(y ~ 1, epsilon = 20, delta = 1e-5)),
+    list2DF(list(x = x, y = 1 + 2 * x)), epsilon = 20, holdout = 0.4
+  ),
   "dp_mean truncated" = dp_mean(x, epsilon = 20, method = "truncated",
                                 moment = moment_bound(2, 9)),
   "dp_mean catoni" = dp_mean(x, epsilon = 20, method = "catoni", bound = 3, beta = 1),

@@ -44,7 +44,7 @@ shown_text <- function(fit) {
     capture.output(print(privacy(fit))), capture.output(print(summary(privacy(fit)))),
     format(privacy(fit)), capture.output(str(unclass(fit))), conditions_of(formula(fit)),
     conditions_of(residuals(fit)), conditions_of(predict(fit)),
-    conditions_of(print(try(confint(fit), silent = TRUE)))
+    capture.output(print(try(confint(fit), silent = TRUE)))
   )
 }
 

@@ -80,3 +80,23 @@ test_that("a list that is no dp_control is refused", {
     refused(function(b) dp_lm(y ~ x1, d, eps, del, control = control, budget = b))
   }
 })
+
+test_that("a long fit says how much time is left, at most every other second", {
+  now <- 0
+  clock <- with_replaced(new_clock, proc.time = function() c(elapsed = now))(
+    list(progress = TRUE), 100, every = 2
+  )
+  said <- character()
+  for (t in 1:100) {
+    said <- c(said, conditions_of(clock(t, paste("round", t))))
+    now <- now + 0.5
+  }
+  expect_length(said, 25L)
+  expect_identical(
+    said[1:2], paste0("simpleMessage: ", c("round 1", "round 5, about 48 s left"), "\n")
+  )
+  expect_length(conditions_of(new_clock(list(progress = FALSE), 3)(1, "round")), 0L)
+  expect_identical(duration(c(50)), "50 s")
+  expect_identical(duration(600), "10 min")
+  expect_identical(duration(36000), "10.0 h")
+})

@@ -50,7 +50,6 @@ test_that("tidy() and glance() give a data frame for every class", {
   table <- generics::tidy(fits$lm)
   expect_identical(table$term, names(coef(fits$lm)))
   expect_identical(table$estimate, unname(coef(fits$lm)))
-  expect_identical("std.error" %in% names(table), has_interval(fits$lm))
   expect_identical(generics::tidy(fits$peel)$estimate, as.vector(fits$peel$values))
   for (object in list(privacy(fits$lm), privacy_profile(fits$lm), ledger, audit)) {
     expect_s3_class(generics::tidy(object), "data.frame", exact = TRUE)
@@ -63,16 +62,15 @@ test_that("tidy() and glance() give a data frame for every class", {
 
 test_that("standard errors and intervals are shown where there are some", {
   skip_if_not_installed("generics")
-  fit <- fits$lm
-  fit$vcov <- list(sampling = diag(4) * 3, privacy = diag(4))
-  has <- exists("standard_errors", asNamespace("dpheavy"), inherits = FALSE)
-  if (has) {
+  for (fit in fits[c("mean", "lm", "glm")]) {
     table <- generics::tidy(fit, conf.int = TRUE, conf.level = 0.5)
-    expect_equal(table$std.error, rep(2, 4))
-    expect_equal(table$conf.high - table$estimate, rep(2 * qnorm(0.75), 4))
-  } else {
-    expect_error(generics::tidy(fit), class = "dp_error_no_intervals")
+    expect_identical(table$std.error, unname(sqrt(diag(vcov(fit)))))
+    ends <- confint(fit, level = 0.5)
+    expect_identical(as.vector(as.matrix(table[c("conf.low", "conf.high")])), as.vector(ends))
   }
+  expect_named(generics::tidy(fits$lm), c("term", "estimate", "std.error"))
+  expect_named(generics::tidy(fits$sparse, conf.int = TRUE), c("term", "estimate"))
+  expect_named(generics::tidy(fits$gaussian), c("term", "estimate", "noise.sd"))
 })
 
 test_that("autoplot() and plot() draw every class", {
@@ -96,6 +94,9 @@ test_that("autoplot() and plot() draw every class", {
     plot(object)
   }
   draws(fits$mean, "noise")
+  draws(fits$lm, "noise")
+  bars <- ggplot2::autoplot(fits$lm, conf.level = 0.5)$data
+  expect_true(all(bars$low < bars$estimate & bars$estimate < bars$high))
   draws(fits$gaussian, "noise")
   expect_error(ggplot2::autoplot(fits$quantile, "noise"), class = "dp_error_no_intervals")
   draws(fits$path, "path")

@@ -232,7 +232,7 @@ test_that("what cannot be tuned is refused before anything is charged", {
   outside <- rep(TRUE, 3200)
   expect_refusal(run(with(subset = quote(outside))), "columns of `data`")
   expect_refusal(run(list(quote(dp_lm(y ~ x1, epsilon = Inf)))), "Inf")
-  expect_refusal(run(list(quote(dp_lm(y ~ x1, epsilon = 9, delta = 1e-7)))), "budget does not allow")
+  expect_refusal(run(list(quote(dp_lm(y ~ x1, epsilon = 9, delta = 1e-7)))), "does not allow")
 })
 
 test_that("a call that changes after the charge spends nothing else", {
