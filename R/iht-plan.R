@@ -111,6 +111,8 @@ iht_with_costs <- function(plan, cost) {
 # How many values a round releases.
 iht_values <- function(plan) plan$keep + plan$intercept
 
+# Values of a round come before the next round's choice: of what is listed after the choices the
+# accountant takes it that none follows (R/loss-law.R), which holds for the last round's alone.
 iht_events <- function(plan) {
   cost <- plan$cost
   paid <- paid_rounds(plan)
@@ -118,16 +120,17 @@ iht_events <- function(plan) {
   choose <- if (plan$pure) pure_event else exponential_event
   noisy <- if (plan$pure) laplace_event else gaussian_event
   moved <- iht_values(plan)
-  first <- if (!plan$pure) standard_events(plan)
   far <- 2 * if (plan$pure) moved else sqrt(moved)
+  values <- function(rounds) {
+    list(noisy(cost[["values"]], rounds, far, far / cost[["values"]],
+               paste0("slopes in steps of tau/n", many)))
+  }
   c(
-    first, fw_search_events(plan, paid),
-    list(
-      choose(cost[["choice"]], plan$keep * paid, 2, 4 / cost[["choice"]],
-             paste0("choice of slopes, scores in tau/n", many)),
-      noisy(cost[["values"]], paid, far, far / cost[["values"]],
-            paste0("slopes in steps of tau/n", many))
-    )
+    if (!plan$pure) standard_events(plan), fw_search_events(plan, paid),
+    if (paid > 1) values(paid - 1),
+    list(choose(cost[["choice"]], plan$keep * paid, 2, 4 / cost[["choice"]],
+                paste0("choice of slopes, scores in tau/n", many))),
+    values(1)
   )
 }
 
