@@ -44,7 +44,7 @@ iht_scores <- function(state, b, w0, rule, step, view = NULL) {
   w <- fw_point(state, b, w0)
   sums <- fw_sums(state, b, w0, rule, view)
   here <- w / unit
-  if (rule$step > 0) here <- pmin(pmax(round(here), -2^51), 2^51)
+  if (rule$step > 0) here <- pmin(pmax(round(ifelse(is.nan(here), 0, here)), -2^51), 2^51)
   list(u = here - sums, unit = unit)
 }
 
@@ -54,18 +54,24 @@ iht_round <- function(state, b, w0, rule, laws, plan, view, control) {
   slopes <- if (state$intercept) at$u[-1L] else at$u
   chosen <- select_top(abs(slopes), plan$keep, laws$choice, laws$how, release_key(control))
   kept <- c(if (state$intercept) at$u[[1L]], slopes[chosen])
-  values <- release_vector(kept, laws$values, release_key(control)) * at$unit
+  values <- finite_or_zero(release_vector(kept, laws$values, release_key(control)) * at$unit)
   if (state$intercept) {
     w0 <- values[[1L]]
     values <- values[-1L]
   }
-  new <- replace(numeric(state$p), chosen, values * state$response / state$scale[chosen])
-  list(b = into_radius(new, state$set$radius), w0 = w0, chosen = chosen)
+  values <- finite_or_zero(values * (state$response / state$scale[chosen]))
+  new <- replace(numeric(state$p), chosen, values)
+  list(b = into_radius(new, state$set$radius), w0 = w0, chosen = chosen, unit = at$unit)
 }
 
+# In released scales near the ends of what a double holds a slope may be none.
+finite_or_zero <- function(v) ifelse(is.finite(v), v, 0)
+
 into_radius <- function(b, radius) {
-  size <- sqrt(sum(b^2))
-  if (is.finite(size) && size > radius) b * (radius / size) else b
+  most <- max(abs(b))
+  # without overflow of the squares
+  size <- if (most > 0) sqrt(sum((b / most)^2)) else 0
+  if (most * size > radius) b / most * (radius / size) else b
 }
 
 iht_private <- function(state, plan, control) {
@@ -96,7 +102,24 @@ iht_private <- function(state, plan, control) {
     b <- largest_slopes(sum_b / later, state, plan$keep)
     w0 <- sum_w0 / later
   }
-  list(b = b, w0 = w0, bound = level, path = path)
+  noise <- iht_noise(round$unit * law_sd(laws$values), plan)
+  list(b = b, w0 = w0, bound = level, path = path, noise = noise)
+}
+
+law_sd <- function(law) law$scale * if (law$kind == "laplace") sqrt(2) else 1
+
+# Bounded coordinates leave about half of the curvature.
+IHT_LEFT <- 0.5
+
+# About the standard deviation that noise gives a slope, per scale of its column: of the last
+# iterate or of the average of the later ones of w <- (1 - step) w + sd z, z of variance one.
+iht_noise <- function(sd, plan) {
+  step <- min(plan$step, 1) * IHT_LEFT
+  last <- sd / sqrt(step * (2 - step))
+  if (plan$output == "last") {
+    return(last)
+  }
+  min(last, sd / step / sqrt(plan$rounds - floor(plan$rounds / 2)))
 }
 
 # All but the s largest slopes per scale of their column are zero.
@@ -162,7 +185,8 @@ iht_result <- function(fit, columns, schema) {
       sum(fit$b * columns$center[seq_len(p)])
   }
   list(
-    coefficients = stats::setNames(c(intercept, fit$b), schema$columns), center = columns$center,
-    scale = columns$scale, found = columns$found, bound = fit$bound, sd = NULL, path = fit$path
+    coefficients = stats::setNames(finite_or_zero(c(intercept, fit$b)), schema$columns),
+    center = columns$center, scale = columns$scale, found = columns$found, bound = fit$bound,
+    sd = NULL, path = fit$path, noise = fit$noise
   )
 }

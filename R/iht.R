@@ -100,14 +100,19 @@ check_iht_parts <- function(spec, p) {
 run_iht <- function(schema, spec, scale, na.action, classes = NULL) {
   made <- front_plan_iht(schema, spec, scale)
   spec <- made$spec
+  noise <- 0
   fit <- run_regression(
     schema, spec, made$plan, made$events, made$known, na.action,
     function(problem, schema, plan, known, control) {
-      fit_iht(problem, schema, plan, known, spec, control)
+      got <- fit_iht(problem, schema, plan, known, spec, control)
+      noise <<- got$noise %||% 0
+      got
     },
     solver = "iht", output = made$plan$output
   )
+  fit$noise <- noise
   fit$selected <- selected_names(fit$coefficients)
+  warn_dominated(fit, schema)
   if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
   fit
 }

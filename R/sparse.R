@@ -37,7 +37,7 @@
 #'   \item{path}{the chosen columns in the order of choice.}
 #'   \item{selected}{names of the columns whose slopes are not zero.}
 #'   \item{noise}{about how large noise alone makes a slope per scale of its column, in scales of
-#'     the response (for solver `"select"`).}
+#'     the response.}
 #' }
 #' `coef(fit, sparse = TRUE)` is a sparse vector of package Matrix. A warning of class
 #' `dp_dominated` says that no slope stands out of its noise: from released numbers.

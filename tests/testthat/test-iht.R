@@ -196,8 +196,8 @@ test_that("published constants, by hand", {
          level = (10 * 1000 / (s * rounds))^(1 / 4))
   )
   for (case in fits) {
-    fit <- dp_sparse(z$x, z$y, 1, delta, sparsity = s, intercept = FALSE, gradient = case$g,
-                     moment = case$moment, control = paper)
+    fit <- quiet(dp_sparse(z$x, z$y, 1, delta, sparsity = s, intercept = FALSE,
+                           gradient = case$g, moment = case$moment, control = paper))
     expect_length(fit$path, rounds)
     expect_equal(fit$bound, case$level)
     # b in lambda: epsilon0 = 2 lambda / b of a choice, lambda / b of a value
