@@ -318,6 +318,14 @@ test_that("iterative hard thresholding spends what it books, in one and many bat
   run(2, y. = big$b, loss = "logistic")
   run(2, gradient = grad_catoni(), moment = moment_bound(2, 20))
   run(2, gradient = grad_shrunken(3))
+  # what one batch costs, for of several a record is in one
+  run(2, control = dp_control(batches = "split", iterations = 1))
+  paper <- dp_control("paper", smoothness = 1.5, strong_convexity = 1, iterations = 1)
+  for (g in list(grad_truncated(), grad_catoni(beta = 1))) {
+    run(2, gradient = g, moment = moment_bound(2, 20), intercept = FALSE, control = paper)
+  }
+  run(2, gradient = grad_shrunken(), moment = moment_bound(4, 20), intercept = FALSE,
+      control = paper)
 })
 
 test_that("sparse means spend what they book", {
