@@ -186,6 +186,9 @@ fw_level_found <- function(state, plan, tuning, b, control, w0 = 0) {
   if (!plan$private) {
     return(Inf)
   }
+  if (is_record(state$gradient)) {
+    return(record_level(state, plan, tuning, b, control, w0))
+  }
   at <- sco_point(state, fw_point(state, b, w0))
   rule <- c(sco_loss_rule(state, at, tuning), list(
     estimator = "winsorized", bound = 1, step = 1, limit = 1
@@ -200,6 +203,20 @@ fw_level_found <- function(state, plan, tuning, b, control, w0 = 0) {
 }
 
 FW_QUANTILE <- 0.8
+
+# The same of the lengths of whole gradients, or of covariates where derivatives are bounded.
+record_level <- function(state, plan, tuning, b, control, w0) {
+  at <- sco_point(state, fw_point(state, b, w0))
+  sizes <- at$norm
+  if (state$loss$name == "user") {
+    psi <- sco_loss_rule(state, at, tuning)$psi
+    sizes <- ifelse(sizes < Inf, abs(psi) * sizes, Inf)
+  }
+  law <- count_law(plan$kind, state$n, plan$cost[["level"]], if (plan$pure) 2 else sqrt(2))
+  squared <- state$loss$name == "squared"
+  level <- size_quantile(at$rows, sizes, if (squared) at$w, plan, law, FW_QUANTILE, control)
+  if (is.na(level)) sqrt(state$k) else level
+}
 
 fw_private <- function(state, plan, tuning, control) {
   b <- vertex_start(state$set)

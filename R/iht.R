@@ -10,8 +10,9 @@
 #' iterate. Columns are made comparable as for solver `"select"`; the level is found privately,
 #' with full batches in every round, unless it is given or follows from `moment`. Each coordinate
 #' of a record's gradient is bounded: `gradient` is winsorized (the default), truncated, Catoni's,
-#' or, with `sparse_vectors(s, radius)`, shrunken data. `delta = 0`: permute-and-flip and Laplace
-#' noise, columns in the caller's units.
+#' or, with `sparse_vectors(s, radius)`, shrunken data; or the record's whole gradient is clipped,
+#' to a length that grows with the root of the number of columns, so that noise does too. `delta =
+#' 0`: permute-and-flip and Laplace noise, columns in the caller's units.
 #'
 #' `epsilon = Inf` is the same iteration without noise, with steps of one over the largest
 #' eigenvalue of the second moments, to the end.
@@ -75,10 +76,10 @@ check_iht_parts <- function(spec, p) {
   if (spec$loss$name == "mean") {
     dp_abort("`loss_mean()` does not go with sparse vectors: use dp_mean(sparsity = ).")
   }
-  if (!spec$gradient$name %in% c("winsorized", "truncated", "catoni", "shrunken")) {
+  if (spec$gradient$name == "mom") {
     dp_abort(paste(
-      "`gradient` must be made by grad_winsorized(), grad_truncated(), grad_catoni() or",
-      "grad_shrunken() here: each coordinate of a record's gradient is bounded."
+      "`gradient` must be made by grad_winsorized(), grad_truncated(), grad_catoni(),",
+      "grad_clipped() or grad_shrunken() here."
     ))
   }
   if (spec$constraint$s > p) {
@@ -127,6 +128,11 @@ front_plan_iht <- function(schema, spec, scale) {
   check_iht_parts(spec, p)
   known <- known_scales(scale, schema)
   check_sparse_centres(known, schema)
+  if (is_record(spec$gradient) && is_sparse(schema$live$x)) {
+    dp_abort(paste(
+      "grad_clipped() needs whole rows, which a sparse `x` does not hold: use grad_winsorized()."
+    ))
+  }
   if (margin_loss(spec$loss)) known <- plain_response(known)
   spec$loss <- loss_in_units(spec$loss, known)
   if (paper || !is.null(spec$moment)) known <- caller_scales(known)

@@ -164,7 +164,9 @@ lm_spec <- function(epsilon, delta, loss, gradient, constraint, penalty, budget,
   constraint <- as_constraint(constraint)
   gradient <- as_gradient(gradient)
   chosen <- is_vertex_set(constraint) || constraint$name == "sparse_vectors"
-  if (chosen && is_record(gradient) && is.null(gradient$bound)) {
+  # the default of fronts that know no such constraint
+  default <- is_vertex_set(constraint) || chosen && front != "dp_sco"
+  if (default && is_record(gradient) && is.null(gradient$bound)) {
     gradient <- grad_winsorized()
   }
   gaussian <- epsilon < Inf && !chosen

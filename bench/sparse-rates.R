@@ -1,9 +1,8 @@
-# The papers' rates of sparse learning: excess risk of iterative hard thresholding against n epsilon,
-# with published constants and with exact accounting, log-log slopes beside those of the theorems,
-# and a picture.
+# The papers' rates of sparse learning: excess risk of iterative hard thresholding against n
+# epsilon, with published constants and with exact accounting, log-log slopes beside those of the
+# theorems, and a picture. x iid t(5) to unit variance, d = 20, two slopes of 1 / sqrt(2), errors
+# 0.5 t(5), no intercept, epsilon = 4. Excess risk: half the squared error of the slopes.
 #   R_LIBS=.Rlib Rscript bench/sparse-rates.R [repetitions]
-# x iid t(5) to unit variance, d = 20, two slopes of 1 / sqrt(2), errors 0.5 t(5), no intercept,
-# epsilon = 4. Excess risk: half the squared error of the slopes.
 source("bench/tools.R")
 
 reps <- repetitions(15L)

@@ -57,7 +57,7 @@ test_that("a replaced record moves no score by more than is accounted for, and a
   known <- list(center = rep(0, 5), scale = rep(1, 5))
   losses <- list(loss_squared(), loss_logistic(), loss_huber(sigma = 1), loss_biweight(sigma = 1))
   gradients <- list(grad_winsorized(0.7), grad_truncated(0.7), grad_catoni(0.7),
-                    grad_catoni(0.7, 1), grad_shrunken(0.7))
+                    grad_catoni(0.7, 1), grad_shrunken(0.7), grad_clipped(0.7))
   for (loss in losses) for (g in gradients) {
     spec <- lm_spec(1, 1e-6, loss, g, sparse_vectors(2, 1), NULL, NULL, dp_control(), "dp_sco")
     plan <- plan_iht(60, 4, spec, known, TRUE)
@@ -159,7 +159,8 @@ test_that("fits are near the truth", {
   z <- iht_data(2e4, 60, 654)
   truth <- c(1, -0.7, 0.5, numeric(57))
   set.seed(655)
-  for (g in list(NULL, grad_truncated(), grad_catoni())) for (intercept in c(TRUE, FALSE)) {
+  gradients <- list(NULL, grad_truncated(), grad_catoni(), grad_clipped())
+  for (g in gradients) for (intercept in c(TRUE, FALSE)) {
     fit <- iht(z$x, z$y, 2, 1e-6, sparsity = 3, gradient = g, intercept = intercept,
                control = repeatable)
     b <- coef(fit)[if (intercept) -1L else TRUE]
