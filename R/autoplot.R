@@ -104,6 +104,9 @@ drawn_coefficients <- function(x, level) {
     label <- "per scale of the column, in scales of the response"
     if (identical(x$loss, "logistic")) label <- "change of the log-odds per scale of the column"
   }
+  if (has_variance(x)) {
+    label <- sprintf("%s; bars: %s %% intervals", label, format(100 * level, digits = 4))
+  }
   table <- table[utils::head(order(-abs(table$estimate)), PLOT_ROWS), ]
   structure(table[order(as.integer(rownames(table))), ], label = label)
 }
@@ -157,9 +160,9 @@ draw_noise <- function(x) {
   )
   if (identical(x$privacy$epsilon, Inf)) dp_abort("there is no noise: epsilon = Inf.")
   plot <- ggplot2::ggplot(table, mapping(x = "noise", y = "signal", label = "term")) +
-    ggplot2::geom_abline(slope = 1, intercept = 0, linetype = 2, colour = "grey50") +
+    ggplot2::geom_line(mapping(y = "noise"), linetype = 2, colour = "grey50", na.rm = TRUE) +
     ggplot2::geom_point(na.rm = TRUE) +
-    ggplot2::geom_text(vjust = -0.7, size = 3, na.rm = TRUE) +
+    ggplot2::geom_text(vjust = -0.7, size = 3, check_overlap = TRUE, na.rm = TRUE) +
     ggplot2::scale_x_log10() + ggplot2::scale_y_log10()
   titled(plot, stamped(paste0(fit_title(x), ": noise and signal"), x$privacy),
          "standard deviation of the noise", "size of the coefficient")
@@ -175,7 +178,7 @@ draw_path <- function(x) {
     term = rep(rownames(path), ncol(path)), slope = as.vector(path)
   )
   plot <- ggplot2::ggplot(table, mapping(x = "round", y = "slope", colour = "term")) +
-    ggplot2::geom_step()
+    ggplot2::geom_step(show.legend = nrow(path) <= 12L)
   titled(plot, stamped(paste(fit_title(x), "by Frank-Wolfe"), x$privacy), "round", "slope")
 }
 
