@@ -160,7 +160,8 @@ draw_noise <- function(x) {
   )
   if (identical(x$privacy$epsilon, Inf)) dp_abort("there is no noise: epsilon = Inf.")
   plot <- ggplot2::ggplot(table, mapping(x = "noise", y = "signal", label = "term")) +
-    ggplot2::geom_line(mapping(y = "noise"), linetype = 2, colour = "grey50", na.rm = TRUE) +
+    ggplot2::geom_abline(slope = 1, intercept = 0, linetype = 2, colour = "grey50") +
+    ggplot2::expand_limits(y = table$noise[is.finite(table$noise)]) +
     ggplot2::geom_point(na.rm = TRUE) +
     ggplot2::geom_text(vjust = -0.7, size = 3, check_overlap = TRUE, na.rm = TRUE) +
     ggplot2::scale_x_log10() + ggplot2::scale_y_log10()
