@@ -5,8 +5,8 @@
 #' Methods for [ggplot2::autoplot()], where that package is there: the same pictures as `plot()`
 #' draws without it, to be changed and combined, and the noise against the signal.
 #'
-#' @param object A fit of this package; or a `dp_privacy` object, a profile, a ledger or an
-#'   audit.
+#' @param object A fit of this package; or a `dp_privacy` object, a profile, a ledger, an audit, a
+#'   plan or an error bound.
 #' @param type `"coefficients"`, with intervals where [confint()] is known for the fit, of
 #'   regressions per scale of the column; `"noise"`: the size of each
 #'   coefficient against the standard deviation of its noise, where that is known (points above the
@@ -192,6 +192,39 @@ draw_profile <- function(profile) {
     plot <- plot + ggplot2::geom_point(data = plain_frame(epsilon = p$epsilon, delta = p$delta))
   }
   titled(plot, stamped("Privacy profile", p), "epsilon", "delta")
+}
+
+#' @rdname dp_autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_plan <- function(object, ...) {
+  curve <- plan_curve(object)
+  names <- c("total", "sampling", "privacy")
+  table <- plain_frame(
+    n = rep(curve$n, length(names)), part = factor(rep(names, each = nrow(curve)), names),
+    error = unlist(curve[names], use.names = FALSE)
+  )
+  table <- table[is.finite(table$error) & table$error > 0, ]
+  if (nrow(table) == 0L) {
+    dp_abort("there is no expected error to draw, see help(\"dp_plan\").")
+  }
+  plot <- ggplot2::ggplot(table, mapping(x = "n", y = "error", linetype = "part")) +
+    ggplot2::geom_line() + ggplot2::geom_vline(xintercept = object$n, colour = "grey50") +
+    ggplot2::scale_x_log10() + ggplot2::scale_y_log10()
+  if (!is.null(object$target)) {
+    plot <- plot + ggplot2::geom_hline(yintercept = object$target, colour = "grey50", linetype = 4)
+  }
+  titled(plot, sprintf("Plan of dp_%s(), epsilon = %s", object$front,
+                       format_number(object$epsilon)), "rows n", "expected error")
+}
+
+#' @rdname dp_autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_bound <- function(object, ...) {
+  check_parts_known(object)
+  plot <- ggplot2::ggplot(tidy.dp_bound(object), mapping(x = "estimate", y = "term")) +
+    ggplot2::geom_col(width = 0.5)
+  titled(plot, sprintf("Error bound %s, with probability %s", format_number(object$value),
+                       format(1 - object$xi)), object$statement, NULL)
 }
 
 #' @rdname dp_autoplot

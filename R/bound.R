@@ -166,3 +166,17 @@ print.dp_bound <- function(x, digits = 3L, ...) {
   wrapped(paste(x$assumptions, collapse = "; "), "Assumes: ")
   invisible(x)
 }
+
+check_parts_known <- function(x) {
+  if (is.na(x$value)) dp_abort("there is nothing to draw: no constants of this bound are known.")
+}
+
+#' @rdname error_bound
+#' @export
+plot.dp_bound <- function(x, ...) {
+  check_parts_known(x)
+  title <- sprintf("Error bound %s, with probability %s", format_number(x$value),
+                   format(1 - x$xi))
+  draw_dots(rev(x$parts), title, x$statement, xlim = range(0, x$parts, finite = TRUE))
+  invisible(x)
+}

@@ -5,7 +5,8 @@
 #' Methods for [generics::tidy()] and [generics::glance()] (of package generics or broom), which
 #' work where one of these packages is there.
 #'
-#' @param x A fit of this package; or a `dp_privacy` object, a profile, a ledger or an audit.
+#' @param x A fit of this package; or a `dp_privacy` object, a profile, a ledger, an audit, a plan
+#'   or an error bound.
 #' @param conf.int `TRUE` adds `conf.low` and `conf.high`, of the classes that have
 #'   intervals.
 #' @param conf.level Confidence level.
@@ -16,11 +17,12 @@
 #'   [dp_lasso()], [dp_sparse()] and [dp_peel()]: of what is not zero or was released; of
 #'   [dp_tune()]: of the chosen fit; of a calibration by [dp_residuals()]: its table. `tidy()` of a
 #'   guarantee: its events; of a profile its points; of a ledger its calls; of an audit its
-#'   events.
+#'   events; of a plan its noise; of an error bound its parts.
 #'
 #'   `glance()`: one row. Of a fit `front`, `nobs`, `epsilon`, `delta`, `releases`, `rng` and
 #'   `calibration`; of a guarantee `mu` and `rho`, too; of a ledger what is `spent` and
-#'   `remaining`; of an audit the bounds and the verdict.
+#'   `remaining`; of an audit the bounds and the verdict; of a plan the expected error; of an error
+#'   bound its value and source.
 #' @section Privacy:
 #' Functions of what was released; they cost nothing.
 #' @examples
@@ -123,6 +125,16 @@ tidy.dp_budget <- function(x, ...) {
 tidy.dp_audit <- function(x, ...) as.data.frame(x)
 
 #' @rdname dp_tidy
+#' @exportS3Method generics::tidy
+tidy.dp_plan <- function(x, ...) as.data.frame(x)
+
+#' @rdname dp_tidy
+#' @exportS3Method generics::tidy
+tidy.dp_bound <- function(x, ...) {
+  plain_frame(term = as.character(names(x$parts)), estimate = as.numeric(x$parts))
+}
+
+#' @rdname dp_tidy
 #' @exportS3Method generics::glance
 glance.dp_fit <- function(x, ...) {
   p <- x$privacy
@@ -152,6 +164,21 @@ glance.dp_budget <- function(x, ...) {
     epsilon = x$epsilon, delta = x$delta, spent = spent(x), remaining = remaining(x),
     calls = nrow(as.data.frame(x))
   )
+}
+
+#' @rdname dp_tidy
+#' @exportS3Method generics::glance
+glance.dp_plan <- function(x, ...) {
+  plain_frame(
+    front = paste0("dp_", x$front), nobs = x$n, columns = x$d, epsilon = x$epsilon,
+    delta = x$delta, error = x$error[["total"]], worse = x$worse, n_sensible = x$n_sensible
+  )
+}
+
+#' @rdname dp_tidy
+#' @exportS3Method generics::glance
+glance.dp_bound <- function(x, ...) {
+  plain_frame(value = x$value, xi = x$xi, statement = x$statement, source = x$source)
 }
 
 #' @rdname dp_tidy

@@ -36,6 +36,10 @@ audit <- local({
            synthetic = TRUE)
 })
 
+plan <- dp_plan("mean", n = 1000, d = 1, epsilon = 1)
+bound <- error_bound(quiet(dp_mean(big$y, epsilon = 1, method = "truncated",
+                                   moment = moment_bound(2, 100))))
+
 test_that("tidy() and glance() give a data frame for every class", {
   skip_if_not_installed("generics")
   for (name in names(fits)) {
@@ -51,10 +55,10 @@ test_that("tidy() and glance() give a data frame for every class", {
   expect_identical(table$term, names(coef(fits$lm)))
   expect_identical(table$estimate, unname(coef(fits$lm)))
   expect_identical(generics::tidy(fits$peel)$estimate, as.vector(fits$peel$values))
-  for (object in list(privacy(fits$lm), privacy_profile(fits$lm), ledger, audit)) {
+  for (object in list(privacy(fits$lm), privacy_profile(fits$lm), ledger, audit, plan, bound)) {
     expect_s3_class(generics::tidy(object), "data.frame", exact = TRUE)
   }
-  for (object in list(privacy(fits$lm), ledger, audit)) {
+  for (object in list(privacy(fits$lm), ledger, audit, plan, bound)) {
     expect_identical(nrow(generics::glance(object)), 1L)
   }
   expect_identical(generics::glance(ledger)$spent, spent(ledger))
@@ -89,10 +93,14 @@ test_that("autoplot() and plot() draw every class", {
     plot(fits[[name]])
   }
   expect_error(ggplot2::autoplot(fits$noisy_max), "only an index")
-  for (object in list(privacy(fits$lm), privacy_profile(fits$lm), ledger, audit)) {
+  for (object in list(privacy(fits$lm), privacy_profile(fits$lm), ledger, audit, plan, bound)) {
     draws(object)
     plot(object)
   }
+  unknown <- bound
+  unknown[c("value", "parts")] <- list(NA_real_, NULL)
+  expect_error(ggplot2::autoplot(unknown), "no constants")
+  expect_error(plot(unknown), "no constants")
   draws(fits$mean, "noise")
   draws(fits$lm, "noise")
   bars <- ggplot2::autoplot(fits$lm, conf.level = 0.5)$data
