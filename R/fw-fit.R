@@ -197,8 +197,7 @@ fw_level_found <- function(state, plan, tuning, b, control, w0 = 0) {
   law <- count_law(plan$kind, as.double(state$n) * state$k, plan$cost[["level"]], norm)
   cells <- octave_cells(SIZE_RANGE[[1L]], SIZE_RANGE[[2L]], plan$sub)
   counts <- release_coordinates(at$rows, at$norm, at$w, rule, cells, law, release_key(control))
-  level <- octave_quantile(occupied_cells(counts[-1L], law), octave_edges(cells),
-                           plan$upper_quantile %||% FW_QUANTILE)
+  level <- octave_quantile(occupied_cells(counts[-1L], law), octave_edges(cells), FW_QUANTILE)
   if (is.na(level)) 1 else level
 }
 

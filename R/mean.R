@@ -32,10 +32,13 @@
 #' *Sparse means* (`sparsity = s`): for many columns most of whose means are zero, each column
 #' being taken about zero. Values count up to a level that is found privately (or follows from
 #' `moment`, or is `bound`), the s columns with the largest sums are chosen privately, and their
-#' means released as above (for the other methods their sums with noise); all others are zero. A
-#' choice costs the logarithm of d where the means of all columns cost its root. With `calibration
-#' = "paper"`: the peeling of Cai, Wang and Zhang (2021), noise 2 lambda sqrt(3 s log(1/delta)) /
-#' epsilon.
+#' means released as above, at limits of their own; all others are zero. A choice costs the
+#' logarithm of d where the means of all columns cost its root. The other methods, and columns whose
+#' limits cannot be told from noise, add noise to the chosen sums instead. With `delta > 0` Laplace
+#' noise and pure choices are taken for very few columns. `calibration = "paper"` (for methods
+#' `"truncated"` and `"catoni"`) is the peeling of Cai, Wang and Zhang (2021), with Laplace noise of
+#' scale 2 lambda sqrt(3 s log(1/delta)) / epsilon. Which columns are chosen is itself noisy, and
+#' chosen means are on average larger than the true ones.
 #'
 #' @param x Numeric (or integer, logical) vector, matrix or data frame: n rows, d columns; with
 #'   `sparsity` also a `dgCMatrix` of package Matrix, which is never made dense.
@@ -82,8 +85,8 @@
 #' is exact discrete Laplace or Gaussian noise, and the epsilons add up (Laplace) or
 #' compose by zero-concentrated differential privacy (Gaussian; exactly with `bound`).
 #' *Sparse means:* all values together move from cells to cells, d in each of two; the choice is
-#' the exponential mechanism (permute-and-flip with `delta = 0`) on absolute values of exact
-#' integer sums, of which a row moves each by at most 2 tau. *Other methods:* each value adds an
+#' the exponential mechanism (permute-and-flip where all releases are pure) on absolute values of
+#' exact integer sums, of which a row moves each by at most 2 tau. *Other methods:* each value adds an
 #' integer within +-B (tau, s M), so that a row changes each sum, or each median of the groups'
 #' sums, by at most twice that: 2 B d in l1, 2 B sqrt(d) in l2, over n, or the size of the smallest
 #' group. The groups do not look at the data.

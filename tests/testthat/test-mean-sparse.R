@@ -41,30 +41,122 @@ test_that("means are near the truth, pure or not, and the other methods' too", {
   }
 })
 
-test_that("a replaced row moves no sum of a choice by more than is accounted for", {
+test_that("a replaced row moves no sum of a choice, and no count, by more than is accounted for", {
   set.seed(673)
   x <- unname(many(50, 4))
-  for (method in c("truncated", "catoni")) for (beta in c(1, Inf)) {
-    plan <- plan_sparse_mean(50, 4, 2, 1, 1e-6, 0.7, NULL, method, if (method == "catoni") beta else
-      Inf, NULL, dp_control())
-    sums_of <- function(x) {
-      columns <- list(center = numeric(5), scale = rep(1, 5), found = rep(TRUE, 5))
-      spec <- list(loss = loss_mean(), gradient = plan$gradient, control = dp_control())
-      state <- coordinate_state(list(x = x, y = numeric(50)), list(n = 50, intercept = FALSE),
-                                columns, spec)
-      fw_sums(state, numeric(4), 0, fw_rule(state, 0.7, plan, NULL))
-    }
-    base <- sums_of(x)
+  cells <- octave_cells(SIZE_RANGE[[1L]], SIZE_RANGE[[2L]])
+  largest_move <- function(statistic, x) {
+    base <- statistic(x)
     expect_gt(max(abs(base)), 0)
-    worst <- 0
-    for (record in wild_records(4, 4L)) {
-      new <- x
-      new[9, ] <- record[1:4]
-      worst <- max(worst, abs(sums_of(new) - base))
-    }
-    expect_lte(worst, 2 * plan$limit)
-    expect_gt(worst, 0.4 * plan$limit)
+    moved <- vapply(wild_records(4, 8L), function(record) {
+      record[is.nan(record)] <- 0 # refused before
+      new <- replace(x, cbind(9, 1:4), record[1:4])
+      abs(statistic(new) - base)
+    }, base)
+    list(each = max(moved), all = max(colSums(moved)))
   }
+  cases <- list(list("winsorized", Inf), list("truncated", Inf), list("catoni", 1),
+                list("catoni", Inf))
+  sparse <- function(x) sparse_columns(methods::as(x, "CsparseMatrix"))
+  kinds <- c(list(identity), if (requireNamespace("Matrix", quietly = TRUE)) list(sparse))
+  for (case in cases) for (make in kinds) {
+    bound <- if (case[[1L]] != "winsorized") 0.7
+    plan <- plan_sparse_mean(5000, 4, 2, 1, 1e-6, bound, NULL, case[[1L]], case[[2L]], NULL,
+                             dp_control())
+    plan$n <- 50
+    rule <- sparse_mean_rule(plan, 0.7)
+    sums <- function(x) sparse_mean_sums(new_rows(make(x)), plan, rule)
+    move <- largest_move(sums, x)$each
+    expect_lte(move, 2 * plan$limit)
+    expect_gt(move, 0.4 * plan$limit)
+    counts <- function(x) {
+      rule <- list(loss = "mean", estimator = "winsorized", bound = 1, step = 1, limit = 1)
+      none <- count_law("none", 50, 1, 1)
+      release_coordinates(new_rows(make(x), which = 0), numeric(50), numeric(4), rule, cells, none)
+    }
+    expect_lte(largest_move(counts, x)$all, 8)
+  }
+})
+
+test_that("an infinite value is far out in its own column and leaves the others alone", {
+  x <- many(2000, 5)
+  x[1, 5] <- Inf
+  x[2, 5] <- -Inf
+  zeroed <- dp_mean(x, Inf, sparsity = 5, method = "truncated", bound = 50)
+  expect_equal(coef(zeroed), colMeans(ifelse(abs(x) <= 50, x, 0)))
+  expect_true(all(is.finite(coef(dp_mean(x, 2, 1e-6, sparsity = 3)))))
+})
+
+test_that("columns are chosen, and their sums released, by the laws that are stated", {
+  skip_on_cran()
+  set.seed(677)
+  x <- cbind(rep(0.9, 40), rep(-0.6, 40), rep(0.2, 40), 0)
+  plan <- plan_sparse_mean(40, 4, 2, 1, 1e-6, 1, NULL, "truncated", Inf, NULL, dp_control())
+  plan <- one_sparse_mean(plan, "gaussian", 1, 1e-6, NULL)
+  runs <- suppressWarnings(lapply(seq_len(2500), function(i) {
+    fit_sparse_mean(x, plan, repeatable)
+  }))
+  # ordered pairs: Plackett-Luce, weights exp(epsilon0 |sum| / (2 sensitivity)), sensitivity 2 tau
+  weight <- exp(plan$cost[["choice"]] * abs(colSums(x)) / 4)
+  pairs <- expand.grid(a = 1:4, b = 1:4)
+  pairs <- pairs[pairs$a != pairs$b, ]
+  pmf <- weight[pairs$a] / sum(weight) * weight[pairs$b] / (sum(weight) - weight[pairs$a])
+  drawn <- vapply(runs, function(r) sum(r$chosen * c(10, 1)), 0)
+  expect_gt(stats::chisq.test(table(factor(drawn, pairs$a * 10 + pairs$b)), p = pmf)$p.value, alarm)
+  # noise of sd 2 tau sqrt(s) / mu on a sum
+  first <- vapply(runs, function(r) r$coefficients[[r$chosen[[1L]]]] - mean(x[, r$chosen[[1L]]]), 0)
+  sd <- 2 * sqrt(2) / plan$cost[["means"]] / 40
+  expect_gt(stats::ks.test(first / sd, "pnorm")$p.value, alarm)
+  expect_equal(runs[[1L]]$noise_sd[[runs[[1L]]$chosen[[1L]]]], sd, tolerance = 1e-4)
+})
+
+test_that("a choice loses what it claims, and one of a fifth of the scale would be seen", {
+  skip_on_cran()
+  set.seed(678)
+  # columns that are equal but for one row, which makes the one or the other the larger
+  x <- matrix(0, 40, 2)
+  lost <- function(factor, runs = 4000L) {
+    plan <- plan_sparse_mean(40, 2, 1, 1, 1e-6, 1, NULL, "truncated", Inf, NULL, dp_control())
+    plan$cost[["choice"]] <- plan$cost[["choice"]] * factor
+    first <- function(row) {
+      x[1, ] <- row
+      sum(vapply(seq_len(runs), function(i) fit_sparse_mean(x, plan, repeatable)$chosen == 1L, NA))
+    }
+    high <- first(c(1, 0))
+    low <- first(c(0, 1))
+    log(stats::qbeta(alarm / 2, high, runs - high + 1)) -
+      log(stats::qbeta(1 - alarm / 2, low + 1, runs - low))
+  }
+  booked <- plan_sparse_mean(40, 2, 1, 1, 1e-6, 1, NULL, "truncated", Inf, NULL, dp_control())
+  expect_lte(lost(1), booked$cost[["choice"]])
+  expect_gt(lost(5), booked$cost[["choice"]])
+})
+
+test_that("for one column pure releases are better, for many Gaussian ones", {
+  kind <- function(s, delta = 1e-6, ...) {
+    plan_sparse_mean(1e5, 1000, s, 1, delta, NULL, NULL, "winsorized", Inf, NULL, dp_control())$kind
+  }
+  expect_identical(c(kind(1), kind(20), kind(20, 0)), c("laplace", "gaussian", "laplace"))
+})
+
+test_that("where limits cannot be told from noise the level serves", {
+  # too few rows for limits: known before anything is spent
+  few <- plan_sparse_mean(300, 50, 5, 1, 1e-6, NULL, NULL, "winsorized", Inf, NULL, dp_control())
+  expect_null(few$means)
+  set.seed(679)
+  x <- many(300, 50)
+  fit <- suppressWarnings(dp_mean(x, 1, 1e-6, sparsity = 5, control = repeatable))
+  expect_true(all(is.finite(coef(fit))))
+  expect_identical(unname(fit$limits[fit$selected, "lower"]),
+                   -unname(fit$limits[fit$selected, "upper"]))
+  # a column of which one value in twenty is not zero
+  x <- matrix(c(-1, 1), 5000, 50)
+  x[, 7] <- rep(1:0, c(250, 4750))
+  fit <- dp_mean(x, 2, 1e-6, sparsity = 1, control = repeatable)
+  expect_identical(fit$selected, "x7")
+  expect_lt(abs(coef(fit)[["x7"]] - 0.05), 0.01)
+  # nothing to be seen at all
+  expect_warning(dp_mean(0 * x, 2, 1e-6, sparsity = 1), "1 was taken", class = "dp_dominated")
 })
 
 test_that("a sparse mean spends its budget, and a ledger sees it", {
