@@ -22,7 +22,7 @@ rough_columns <- function(columns, problem, schema, plan, known, control) {
 
 # counts: octaves x columns. The window of octaves with the largest count, if it stands out of the
 # noise of all windows; else among those where the columns together are; else, for columns lost in
-# the noise, that of all columns. About one standard deviation for a bell-shaped column.
+# the noise, that of all columns, or 1. About one standard deviation for a bell-shaped column.
 rough_scales <- function(counts, sd) {
   last <- nrow(counts) - SIZE_WINDOW + 1L
   windows <- Reduce(`+`, lapply(seq_len(SIZE_WINDOW) - 1L, function(i) {
@@ -31,13 +31,17 @@ rough_scales <- function(counts, sd) {
   sd_window <- sd * sqrt(SIZE_WINDOW)
   best <- largest_window(windows, sd_window, 0.05 / ncol(counts))
   all <- occupied_cells(rowSums(counts), list(kind = "gaussian", sd = sd * sqrt(ncol(counts))))
-  there <- if (any(all > 0)) range(which(all > 0)) + c(1L - SIZE_WINDOW, 0L) else c(1L, last)
-  there <- seq(max(1L, there[[1L]]), min(last, there[[2L]]))
-  common <- windows[there, , drop = FALSE]
-  # where columns have no octaves in common, the largest window is the best guess
-  chance <- if (any(all > 0)) 1 else Inf
-  best <- ifelse(is.na(best), there[largest_window(common, sd_window, chance)], best)
-  best[is.na(best)] <- there[[which.max(rowSums(common))]]
+  if (any(all > 0)) {
+    there <- range(which(all > 0)) + c(1L - SIZE_WINDOW, 0L)
+    there <- seq(max(1L, there[[1L]]), min(last, there[[2L]]))
+    common <- windows[there, , drop = FALSE]
+    best <- ifelse(is.na(best), there[largest_window(common, sd_window, 1)], best)
+    best[is.na(best)] <- there[[which.max(rowSums(common))]]
+  } else {
+    # nothing in common: noise that is taken for a scale would be any number at all
+    best <- largest_window(windows, sd_window, 0.5 / ncol(counts))
+    best[is.na(best)] <- as.integer(stats::median(best, na.rm = TRUE))
+  }
   scale <- 2^octave_edges(octave_cells())[best + SIZE_WINDOW - 1L]
   ifelse(is.finite(scale) & is.finite(1 / scale), scale, 1)
 }
@@ -47,7 +51,7 @@ largest_window <- function(windows, sd, chance) {
   best <- max.col(t(windows), ties.method = "first")
   most <- windows[cbind(best, seq_len(ncol(windows)))]
   least <- sd * sqrt(2 * log(max(1, nrow(windows) / chance)))
-  ifelse(chance == Inf | most > least, best, NA_integer_)
+  ifelse(most > least, best, NA_integer_)
 }
 
 # Means of values within CENTER_LEVEL scales of zero; zero where noise may be all of it.
