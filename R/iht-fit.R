@@ -15,10 +15,13 @@ fit_iht <- function(problem, schema, plan, known, spec, control) {
     report_stage(control, "rounds")
     fit <- if (plan$private) iht_private(state, plan, control) else iht_plain(state, plan)
   }
+  if (!is.null(fit$scale)) columns$scale[seq_len(plan$p)] <- fit$scale
   iht_result(fit, columns, schema)
 }
 
-# Columns that are lost in the noise are taken as they come.
+# Columns whose scales cannot be told from noise are taken as they come, if that goes for most of
+# them; if for a few, as for constants, they are left out: in their own units steps may be far too
+# long.
 iht_columns <- function(problem, schema, plan, known, control) {
   columns <- if (!plan$private) {
     plain_columns(problem, schema, plan, known, control)
@@ -31,7 +34,7 @@ iht_columns <- function(problem, schema, plan, known, control) {
   lost <- which(!columns$found[x])
   columns$center[lost] <- 0
   columns$scale[lost] <- 1
-  columns$found[lost] <- TRUE
+  columns$found[lost] <- !identical(plan$standardise, "search") || isTRUE(columns$raw)
   columns
 }
 
@@ -85,7 +88,12 @@ iht_private <- function(state, plan, control) {
   clock <- new_clock(control, plan$rounds, every = 2)
   for (t in seq_len(plan$rounds)) {
     clock(t, sprintf("round %d of %.0f", t, plan$rounds))
-    if (t == 1L || !plan$split) level <- fw_level_found(state, plan, tuning, b, control, w0)
+    if (t <= level_rounds(plan)) level <- fw_level_found(state, plan, tuning, b, control, w0)
+    if (t == 1L) {
+      common <- with_common_scale(state, level, plan)
+      state <- common$state
+      level <- common$level
+    }
     rule <- fw_rule(state, level, plan, tuning)
     view <- if (plan$split) list(index = batches[[t]])
     round <- iht_round(state, b, w0, rule, laws, plan, view, control)
@@ -103,7 +111,7 @@ iht_private <- function(state, plan, control) {
     w0 <- sum_w0 / later
   }
   noise <- iht_noise(round$unit * law_sd(laws$values), plan)
-  list(b = b, w0 = w0, bound = level, path = path, noise = noise)
+  list(b = b, w0 = w0, bound = level, path = path, noise = noise, scale = state$scale)
 }
 
 law_sd <- function(law) law$scale * if (law$kind == "laplace") sqrt(2) else 1
@@ -179,6 +187,7 @@ fw_sums_at <- function(state, w, rule) {
 
 iht_result <- function(fit, columns, schema) {
   p <- length(columns$center) - 1L
+  fit$b[!columns$found[seq_len(p)]] <- 0
   response <- p + 1L
   intercept <- if (schema$intercept) {
     fit$w0 * columns$scale[[response]] + columns$center[[response]] -

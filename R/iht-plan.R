@@ -6,7 +6,7 @@
 #   search, sizes, centers   R/select-standard.R, where delta > 0
 #   center, scale            else: the response's median, by the exponential mechanism, and octaves
 #   level                    octaves of the sizes of all gradient coordinates, a round (with split
-#                            batches once)
+#                            batches or pure releases once, in the first)
 #   choice                   a round: the s largest coefficients after a gradient step
 #   values                   a round: these and the intercept
 
@@ -74,6 +74,8 @@ plan_iht <- function(n, p, spec, known, intercept, sparse = FALSE) {
 # Rounds that are paid for one by one.
 paid_rounds <- function(plan) if (plan$split) 1 else plan$rounds
 
+level_rounds <- function(plan) if (plan$pure) 1 else paid_rounds(plan)
+
 # mu of counts and values, epsilon0 of one of s choices: rho = epsilon0^2 / 8 = mu^2 / 2.
 iht_costs <- function(plan, mu) {
   level <- if (plan$source == "private") count_share(60, sqrt(2), plan$n, mu, 0.003, 0.02) else 0
@@ -95,7 +97,6 @@ iht_pure_costs <- function(plan, epsilon, known) {
   if (plan$source != "private") share[["level"]] <- 0
   cost <- epsilon * share / sum(share)
   paid <- paid_rounds(plan)
-  cost[["level"]] <- cost[["level"]] / paid
   cost[["choice"]] <- cost[["choice"]] / (plan$keep * paid)
   cost[["values"]] <- cost[["values"]] / paid
   cost
@@ -126,7 +127,7 @@ iht_events <- function(plan) {
                paste0("slopes in steps of tau/n", many)))
   }
   c(
-    if (!plan$pure) standard_events(plan), fw_search_events(plan, paid),
+    if (!plan$pure) standard_events(plan), fw_search_events(plan, level_rounds(plan)),
     if (paid > 1) values(paid - 1),
     list(choose(cost[["choice"]], plan$keep * paid, 2, 4 / cost[["choice"]],
                 paste0("choice of slopes, scores in tau/n", many))),
