@@ -5,7 +5,7 @@
 # keeps is strip_schema(schema).
 
 # `subset` and `offset` are unevaluated expressions (or NULL) that are looked
-# up in `data` and then in `caller`.
+# up in `data` and then in `caller` (or where the formula was made, if they are not there).
 # `binary`: a factor with two declared levels may be the response.
 schema_formula <- function(formula, data, subset = NULL, offset = NULL, caller = parent.frame(),
                            binary = FALSE) {
@@ -25,7 +25,8 @@ schema_formula <- function(formula, data, subset = NULL, offset = NULL, caller =
   variables <- lapply(seq_along(parts), function(i) {
     variable_spec(parts[[i]], labels[[i]], roles[[i]], view, bound, env, binary)
   })
-  arguments <- argument_specs(subset, offset, view, caller)
+  arguments <- argument_specs(subset, offset, view,
+                              argument_home(list(subset, offset), view, caller, env))
   design <- design_plan(terms, variables)
   checked <- unique(unlist(c(
     lapply(variables, `[[`, "raw"), arguments[["offset"]]$raw
@@ -256,6 +257,15 @@ check_role <- function(signature, label, role, binary) {
   if (role == "offset" && (signature$kind != "numeric" || signature$ncol > 1L)) {
     dp_abort(paste0("the offset `", label, "` must be one column of numbers."))
   }
+}
+
+# Calls that come through the `...` of a function of the user have their variables elsewhere.
+argument_home <- function(given, view, caller, formula_env) {
+  given <- given[vapply(given, is.language, NA)]
+  used <- unlist(lapply(given, function(e) expression_symbols(e)$variables))
+  used <- setdiff(used, names(view$columns))
+  there <- function(env) all(vapply(used, exists, NA, envir = env))
+  if (!there(caller) && there(formula_env)) formula_env else caller
 }
 
 # `subset` and `offset`, given as arguments.

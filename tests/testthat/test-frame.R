@@ -64,6 +64,21 @@ test_that("subset and formula may live in a function", {
   expect_identical(dim(frame_values(s, d$x2 > 0)$x), c(400L, 2L))
 })
 
+test_that("subset and offset may come through the dots of another function", {
+  outer <- function(...) dp_lm(...)
+  inner <- function(dat) {
+    keep <- dat$x2 > 0
+    shift <- dat$x1
+    fo <- y ~ x1
+    list(dp_lm(fo, dat, Inf, subset = keep, offset = shift),
+         outer(fo, dat, Inf, subset = keep, offset = shift))
+  }
+  fits <- inner(d)
+  expect_identical(coef(fits[[1L]]), coef(fits[[2L]]))
+  expect_false(identical(coef(fits[[1L]]), coef(dp_lm(y ~ x1, d, Inf))))
+  expect_error(outer(y ~ x1, d, Inf, subset = nowhere), "`nowhere`", class = "dp_error")
+})
+
 test_that("offset as an argument is a vector or an expression in data", {
   o <- d$x1 * 2
   s <- schema_formula(y ~ x1, d, offset = quote(o))
