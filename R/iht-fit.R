@@ -89,7 +89,7 @@ iht_private <- function(state, plan, control) {
   for (t in seq_len(plan$rounds)) {
     clock(t, sprintf("round %d of %.0f", t, plan$rounds))
     if (t <= level_rounds(plan)) level <- fw_level_found(state, plan, tuning, b, control, w0)
-    if (t == 1L) {
+    if (t == 1L && !is_record(state$gradient)) {
       common <- with_common_scale(state, level, plan)
       state <- common$state
       level <- common$level
