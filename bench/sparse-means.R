@@ -1,10 +1,10 @@
-# Sparse means of many columns: the default, pure, from a moment, and the published peeling, beside
-# the s largest plain means (not private), all private means, and zeros.
+# Sparse means of many columns: the default, pure, from a moment, and the published peeling,
+# beside the s largest plain means (not private), all private means, and zeros.
 #   R_LIBS=.Rlib Rscript bench/sparse-means.R [repetitions]
-# Ten means of 0.2, ..., 1 with alternating signs, the others zero; second moments below 5 (t(3)) or
-# 7 (lognormal) are public for the methods that need one. Last row: 1e5 compressed columns of which
-# one value in a hundred is not zero, from t(3); the ten have such values about 5 times their mean in
-# a fifth of the rows.
+# Ten means of 0.2, ..., 1 with alternating signs, the others zero; second moments below 5 (t(3))
+# or 7 (lognormal) are public for the methods that need one. Last row: 1e5 compressed columns of
+# which one value in a hundred is not zero, from t(3); the ten have such values about 5 times
+# their mean in a fifth of the rows.
 source("bench/tools.R")
 
 reps <- repetitions(20L)
@@ -78,7 +78,7 @@ if (requireNamespace("Matrix", quietly = TRUE)) rows <- c(rows, list(compressed(
 write_table(
   "sparse-means", "Sparse means, s = 10, epsilon = 1, delta = 1e-5", do.call(rbind, rows),
   sprintf(paste(
-    "Medians of squared errors over %d repetitions (a quarter of them in the last row; 95 %% of the",
-    "default; the mean number of columns found). \"-\": refused, or not run."
+    "Medians of squared errors over %d repetitions (a quarter of them in the last row; 95 %% of",
+    "the default; the mean number of columns found). \"-\": refused, or not run."
   ), reps)
 )
