@@ -38,6 +38,7 @@
 #' plus the largest error of a linear minimisation, 2 r sup|err|_inf + (2 Delta / epsilon0)
 #' log(2 |V| T / xi).
 #'
+#' @param x An error bound.
 #' @param fit A fit with `moment =`, or one by [dp_peel()].
 #' @param xi Number between 0 and 1/2: the chance with which the bound may fail; `NULL`: that of
 #'   [dp_control()].
