@@ -282,6 +282,8 @@ warn_dominated <- function(fit, schema) {
   if (schema$intercept) slopes <- slopes[-1L]
   p <- length(slopes)
   size <- slopes * fit$scale[seq_len(p)] / fit$scale[[p + 1L]]
+  # scales near the ends of what a double holds
+  size[is.nan(size)] <- 0
   # the largest of so many would be about that without any signal
   most <- max(1, sqrt(2 * log(max(1, sum(size != 0)))))
   if (fit$noise > 0 && max(abs(size)) < most * fit$noise) {
