@@ -301,3 +301,28 @@ test_that("a whole fit loses what it claims, and one of half the noise would be 
   expect_lte(bound(8), nominal)
   expect_gt(bound(gaussian_epsilon(3 * nominal, 1e-5)), nominal)
 })
+
+test_that("pure rounds find slopes in any unit of the columns", {
+  set.seed(681)
+  n <- 6000
+  x <- matrix(stats::rt(n * 20, 3), n)
+  y <- x[, 1] - x[, 2] / 2 + stats::rt(n, 3)
+  for (unit in c(0.01, 1, 100)) {
+    fit <- quiet(dp_sparse(x * unit, y, 3, 0, sparsity = 2, solver = "iht", control = repeatable))
+    expect_lt(sum((coef(fit)[-1L] * unit - c(1, -0.5, numeric(18)))^2), 0.05)
+    expect_equal(unname(fit$scale[1:20]), rep(fit$scale[[1L]], 20))
+    expect_lt(abs(log2(fit$scale[[1L]] / unit)), 3)
+  }
+})
+
+test_that("a constant column is left out and makes no step too long", {
+  set.seed(682)
+  x <- cbind(a = big$x2, z = 0, c7 = 70)
+  x[1:20, ] <- 0
+  fit <- quiet(dp_sparse(x, big$y, 1, del, sparsity = 1, solver = "iht", control = repeatable))
+  expect_identical(unname(coef(fit)[c("z", "c7")]), c(0, 0))
+  expect_lt(abs(coef(fit)[["a"]] + 1), 0.5)
+  # columns are taken as they come where fewer have a scale than are to be chosen
+  fit <- quiet(dp_sparse(x, big$y, 1, del, sparsity = 2, solver = "iht", control = repeatable))
+  expect_lt(max(abs(predict(fit, x[21:30, ]))), 100 * sd(big$y))
+})

@@ -50,8 +50,30 @@ means <- list(
                                     bound = 9, control = repeatable)
 )
 
+# Several calls, and what is learnt from new rows.
+others <- list(
+  tune = function(z) {
+    secret <- z$x1
+    dp_tune(alist(short = dp_lm(y ~ x1, epsilon = 2, delta = 1e-6),
+                  long = dp_lm(y ~ x1 + f, epsilon = 2, delta = 1e-6)),
+            data = z, epsilon = 2, control = repeatable)
+  },
+  residuals = function(z) {
+    fit <- dp_lm(y ~ x1 + f, big, 4, del, control = repeatable)
+    dp_residuals(fit, z, epsilon = 2, control = repeatable)
+  },
+  calibration = function(z) {
+    fit <- dp_glm(b ~ x1, big, 4, del, control = repeatable)
+    dp_residuals(fit, z["x1"], z$b, epsilon = 2, control = repeatable)
+  },
+  updated = function(z) {
+    fit <- dp_lm(y ~ x1 + f, big, 4, del, control = repeatable)
+    suppressMessages(update(fit, data = z, epsilon = 4, delta = del))
+  }
+)
+
 fronts <- c(regressions(y ~ x1 + f, b ~ x1 + x2, function(z) as.matrix(z[c("x1", "x2")]),
-                        function(z) z$y), means)
+                        function(z) z$y), means, others)
 
 test_that("no class of fit holds or shows a value, a text or a row name", {
   z <- canary_data()
@@ -63,6 +85,13 @@ test_that("no class of fit holds or shows a value, a text or a row name", {
     expect_no_match(c(said, ""), CANARY_DIGITS)
     expect_no_leak(fit)
     expect_no_match(deparse(unclass(fit)), CANARY_DIGITS)
+    # what is made of a fit later
+    for (make in list(tidy_of, error_bound, vcov, confint, formula, function(x) update(x))) {
+      said <- conditions_of(made <- tryCatch(make(fit), dp_error = identity))
+      expect_no_match(c(said, ""), CANARY_DIGITS)
+      expect_no_match(capture.output(print(made)), CANARY_DIGITS)
+      for (canary in CANARY_NUMBERS) expect_false(leaks(unclass(made), canary))
+    }
   }
 })
 
@@ -179,7 +208,7 @@ test_that("past the curator's checks neighbours hear and see the same text", {
     gsub("[-+]?[0-9.]+(e[-+]?[0-9]+)?", "#", c(names(fit), names(coef(fit)), names(privacy(fit)),
                                                capture.output(print(privacy(fit)))))
   }
-  for (name in setdiff(names(fronts), "user")) {
+  for (name in setdiff(names(fronts), c("user", "tune", "updated"))) {
     said <- function(z) {
       fit <- NULL
       text <- public_conditions(fit <- fronts[[name]](z))
