@@ -58,6 +58,7 @@ iht_round <- function(state, b, w0, rule, laws, plan, view, control) {
   chosen <- select_top(abs(slopes), plan$keep, laws$choice, laws$how, release_key(control))
   kept <- c(if (state$intercept) at$u[[1L]], slopes[chosen])
   values <- finite_or_zero(release_vector(kept, laws$values, release_key(control)) * at$unit)
+  values <- pmin(pmax(values, -iht_cap(state, plan)), iht_cap(state, plan))
   if (state$intercept) {
     w0 <- values[[1L]]
     values <- values[-1L]
@@ -65,6 +66,13 @@ iht_round <- function(state, b, w0, rule, laws, plan, view, control) {
   values <- finite_or_zero(values * (state$response / state$scale[chosen]))
   new <- replace(numeric(state$p), chosen, values)
   list(b = into_radius(new, state$set$radius), w0 = w0, chosen = chosen, unit = at$unit)
+}
+
+# Steps that are too long for columns taken as they come grow without end; coefficients as large as
+# this, in scales of the response, are none that data ask for.
+iht_cap <- function(state, plan) {
+  ours <- plan$private && !isTRUE(plan$paper) && plan$source == "private"
+  if (ours && state$loss$name == "squared") 10 * sqrt(state$k) else Inf
 }
 
 # In released scales near the ends of what a double holds a slope may be none.

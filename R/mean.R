@@ -86,10 +86,11 @@
 #' compose by zero-concentrated differential privacy (Gaussian; exactly with `bound`).
 #' *Sparse means:* all values together move from cells to cells, d in each of two; the choice is
 #' the exponential mechanism (permute-and-flip where all releases are pure) on absolute values of
-#' exact integer sums, of which a row moves each by at most 2 tau. *Other methods:* each value adds
-#' an integer within +-B (tau, s M), so that a row changes each sum, or each median of the groups'
-#' sums, by at most twice that: 2 B d in l1, 2 B sqrt(d) in l2, over n, or the size of the smallest
-#' group. The groups do not look at the data.
+#' exact integer sums, of which a row moves each by at most 2 tau; their means as above, or with
+#' noise for 2 tau s in l1, 2 tau sqrt(s) in l2. *Other methods:* each value adds an integer within
+#' +-B (tau, s M), so that a row changes each sum, or each median of the groups' sums, by at most
+#' twice that: 2 B d in l1, 2 B sqrt(d) in l2, over n, or the size of the smallest group. The
+#' groups do not look at the data.
 #'
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
