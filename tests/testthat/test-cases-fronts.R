@@ -235,3 +235,19 @@ test_that("fits of every front are the same under garbage-collector torture", {
     expect_identical(a, run(m, y[1:40]))
   }, FRONTS[c("lasso_walk", "sparse", "iht")])
 })
+
+test_that("a sparse matrix of 1e5 columns is never made dense", {
+  skip_on_cran()
+  skip_if_not_installed("Matrix")
+  set.seed(14)
+  side <- 1e5
+  b <- Matrix::sparseMatrix(i = sample(side, 2e5, TRUE), j = sample(side, 2e5, TRUE), x = 1,
+                            dims = c(side, side))
+  y <- stats::rnorm(side)
+  gc(reset = TRUE)
+  fit <- quiet(dp_sparse(b, y, eps, del, sparsity = 5))
+  expect_length(predict(fit, b[1:3, ]), 3)
+  expect_length(quiet(dp_mean(b, eps, del, sparsity = 5))$selected, 5)
+  # megabytes; dense it would be 80,000
+  expect_lt(sum(gc()[, 6L]), 1000)
+})
