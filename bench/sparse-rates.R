@@ -69,7 +69,7 @@ write_table(
   sprintf(paste(
     "Medians of %d repetitions; zeros: %s; slopes over the sizes where less than that is left",
     "(-: fewer than two). In brackets the theorem's slope. Least squares on the two columns, not",
-    "private: 0.42 / n, which is most of what exact accounting leaves."
+    "private: 0.42 / n, which is most of what the rows with nothing known leave."
   ), reps, three(zeros))
 )
 grDevices::png("bench/results/sparse-rates.png", 720, 520)
