@@ -183,8 +183,8 @@ mutants <- list(
   ),
   mutant(
     "peel-selections-as-one", "R/peel.R",
-    "exponential_event(epsilon0, s, sensitivity, choice$scale, \"choice\"),",
-    "exponential_event(epsilon0, 1, sensitivity, choice$scale, \"choice\"),",
+    "exponential_event(epsilon0, s, sensitivity, choice$scale, labels[[1L]]),",
+    "exponential_event(epsilon0, 1, sensitivity, choice$scale, labels[[1L]]),",
     "s selections booked as one", "booked"
   ),
   mutant(
