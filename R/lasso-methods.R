@@ -102,6 +102,12 @@ plot.dp_lasso <- function(x, ...) {
 plot_selected <- function(x, title, ...) {
   shown <- shown_coefficients(x)
   shown <- shown[names(shown) != "(Intercept)"]
+  if (length(shown) == 0L) {
+    graphics::plot.new()
+    graphics::title(stamped(title, x$privacy))
+    graphics::text(0.5, 0.5, "all slopes are zero")
+    return(invisible(x))
+  }
   largest <- sort(utils::head(order(-abs(shown)), PLOT_ROWS))
   draw_dots(rev(shown[largest]), stamped(title, x$privacy), "slope", ...)
   graphics::abline(v = 0, col = "grey50", lty = 2)

@@ -77,11 +77,9 @@ test_that("whatever the data hold, nothing is raised after the charge and all is
       x <- matrix(sample(wild, 5 * n, TRUE), n)
       y <- if (loss$name == "logistic") sample(0:1, n, TRUE) else sample(wild, n, TRUE)
       control <- dp_control(rng = "R", batches = batches, iterations = 2)
-      for (intercept in c(TRUE, FALSE)) {
-        fit <- quiet(thresholded(x, y, delta = delta, loss = loss, gradient = g,
-                                 intercept = intercept, control = control))
-        expect_true(all(is.finite(coef(fit))))
-      }
+      fit <- quiet(thresholded(x, y, delta = delta, loss = loss, gradient = g,
+                               intercept = stats::runif(1) < 0.5, control = control))
+      expect_true(all(is.finite(coef(fit))))
     }
   }
 })

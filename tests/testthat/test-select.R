@@ -339,6 +339,10 @@ test_that("fits print what was chosen, draw, predict, and are sparse where asked
   file <- tempfile(fileext = ".png")
   grDevices::png(file)
   expect_identical(plot(fit), fit)
+  nothing <- suppressWarnings(dp_sparse(z$x, 0 * z$y, 2, 1e-6, sparsity = 2))
+  expect_identical(plot(nothing), nothing)
+  expect_output(print(nothing), "not zero \\(0 of 12\\)")
+  expect_output(print(summary(nothing)), "Intercept")
   grDevices::dev.off()
   unlink(file)
   skip_if_not_installed("Matrix")
@@ -354,7 +358,7 @@ test_that("a choice loses what it claims, and one of a twelfth of the scale woul
   spec <- sparse_spec(3, 0.05, 1, "squared", grad_winsorized(1), NULL, NULL, NULL, dp_control())
   plan <- plan_select(n, p, spec, known, FALSE, 1, 2)
   columns <- c(known, list(found = rep(TRUE, p + 1L)))
-  share_of_first <- function(v, by, runs = 3000L) {
+  share_of_first <- function(v, by, runs = 2000L) {
     x <- matrix(0, n, p)
     x[1L, v] <- 1e6
     state <- coordinate_state(list(x = x, y = c(1e6, numeric(n - 1L))),
