@@ -3,25 +3,6 @@
 # recursion with noise in each of d slopes that are alike. Standardised units are those of the
 # fit: columns over `rows$unit`, the response over `response`.
 
-# Mean square of a slope's noise and what is left of its start, after `steps` steps that shrink
-# errors by 1 - rho and add noise of variance `noise`: of the last iterate and of the average over
-# all but the first `skip`.
-noisy_steps <- function(steps, rho, noise, start, skip = floor(steps / 6)) {
-  keep <- 1 - rho
-  powers <- keep^seq(0, steps)
-  last <- noise * sum(powers[seq_len(steps)]^2)
-  # the weight of step s in the average: sum of keep^(t - s) over t = max(s, skip + 1), ..., steps
-  sums <- cumsum(powers)
-  s <- seq_len(steps)
-  from <- pmax(s, skip + 1) - s
-  weight <- (sums[steps - s + 1] - ifelse(from > 0, sums[pmax(from, 1)], 0)) / (steps - skip)
-  begun <- mean(powers[(skip + 1):steps + 1])
-  list(
-    last = last + start * powers[[steps + 1L]]^2,
-    average = noise * sum(weight^2), left = start * begun^2
-  )
-}
-
 # Diagonal of the second moments of (1, z) of rows clipped at the 0.85-quantile of their norms
 # (1, z, y), and the noise of a moment. z2: sums of squares, standardised.
 expected_moments <- function(plan, n, z2, d, intercept, y2) {

@@ -103,3 +103,12 @@ print_values <- function(title, x, digits) {
   print(x$coefficients, digits = digits)
   invisible(x)
 }
+
+# In released scales near the ends of what a double holds a slope may be none.
+finite_or_zero <- function(v) ifelse(is.finite(v), v, 0)
+
+# Of a logistic fit: what predictions are in.
+with_classes <- function(fit, classes) {
+  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
+  fit
+}

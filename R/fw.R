@@ -28,21 +28,17 @@ run_fw <- function(schema, spec, scale, na.action, classes = NULL) {
     },
     solver = "frank_wolfe"
   )
-  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
-  fit
+  with_classes(fit, classes)
 }
 
 front_plan_fw <- function(schema, spec, scale) {
-  known <- known_scales(scale, schema)
-  check_sparse_centres(known, schema)
-  if (margin_loss(spec$loss)) known <- plain_response(known)
-  spec$loss <- loss_in_units(spec$loss, known)
+  made <- public_units(schema, spec, scale)
+  spec <- made$spec
+  known <- made$known
   p <- length(schema$columns) - schema$intercept
   if (p < 1L) dp_abort("there is no slope to constrain.")
   vertex_set(spec$constraint, p) # refuses vertices of another length
-  paper <- spec$control$calibration == "paper"
-  if (paper || !is.null(spec$moment)) known <- caller_scales(known)
-  plan <- if (paper) plan_fw_paper(schema$n, p, spec, schema$intercept) else
+  plan <- if (is_paper(spec)) plan_fw_paper(schema$n, p, spec, schema$intercept) else
     plan_fw(schema$n, p, spec, known, schema$intercept, is_sparse(schema$live$x))
   list(plan = plan, events = plan$events, known = known, spec = spec)
 }

@@ -95,9 +95,9 @@ dp_glm.default <- function(x, y, epsilon, delta, ..., family = stats::binomial()
   spec <- lm_spec(epsilon, delta, loss_logistic(), gradient, constraint, penalty, budget, control,
                   "dp_glm")
   if (missing(y)) dp_abort("`y` is missing: give the response, or a formula first.")
-  kind <- if (is.factor(y)) "factor" else if (is.logical(y)) "logical" else "numeric"
-  schema <- schema_matrix(x, code_factor(y), offset, check_flag(intercept, "intercept"), subset)
-  run_glm(schema, spec, scale, na.action, response_classes(kind, levels(y)))
+  y <- code_response(y)
+  schema <- schema_matrix(x, y$values, offset, check_flag(intercept, "intercept"), subset)
+  run_glm(schema, spec, scale, na.action, y$classes)
 }
 
 #' @rdname dp_glm
@@ -134,6 +134,15 @@ check_two_levels <- function(levels, label) {
 # The two classes, from what is public: the kind of the response and its levels.
 response_classes <- function(kind, levels) {
   switch(kind, factor = levels, logical = c(FALSE, TRUE), c(0, 1))
+}
+
+# A binary response as numbers, and its two classes; any other as it is.
+code_response <- function(y, binary = TRUE) {
+  if (!binary) {
+    return(list(values = y))
+  }
+  kind <- if (is.factor(y)) "factor" else if (is.logical(y)) "logical" else "numeric"
+  list(values = code_factor(y), classes = response_classes(kind, levels(y)))
 }
 
 # A factor becomes 0 and 1, element by element.

@@ -75,9 +75,6 @@ iht_cap <- function(state, plan) {
   if (ours && state$loss$name == "squared") 10 * sqrt(state$k) else Inf
 }
 
-# In released scales near the ends of what a double holds a slope may be none.
-finite_or_zero <- function(v) ifelse(is.finite(v), v, 0)
-
 into_radius <- function(b, radius) {
   most <- max(abs(b))
   # without overflow of the squares

@@ -114,29 +114,25 @@ run_iht <- function(schema, spec, scale, na.action, classes = NULL) {
   fit$noise <- noise
   fit$selected <- selected_names(fit$coefficients)
   warn_dominated(fit, schema)
-  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
-  fit
+  with_classes(fit, classes)
 }
 
 front_plan_iht <- function(schema, spec, scale) {
-  paper <- spec$control$calibration == "paper"
-  if (paper && spec$gradient$name == "shrunken" && !is.finite(spec$constraint$radius)) {
+  if (is_paper(spec) && spec$gradient$name == "shrunken" && !is.finite(spec$constraint$radius)) {
     spec$constraint$radius <- 1
   }
   p <- length(schema$columns) - schema$intercept
   if (p < 1L) dp_abort("there is no slope to choose.")
   check_iht_parts(spec, p)
-  known <- known_scales(scale, schema)
-  check_sparse_centres(known, schema)
+  made <- public_units(schema, spec, scale)
+  spec <- made$spec
+  known <- made$known
   if (is_record(spec$gradient) && is_sparse(schema$live$x)) {
     dp_abort(paste(
       "grad_clipped() needs whole rows, which a sparse `x` does not hold: use grad_winsorized()."
     ))
   }
-  if (margin_loss(spec$loss)) known <- plain_response(known)
-  spec$loss <- loss_in_units(spec$loss, known)
-  if (paper || !is.null(spec$moment)) known <- caller_scales(known)
-  plan <- if (paper) {
+  plan <- if (is_paper(spec)) {
     plan_iht_paper(schema$n, p, spec, schema$intercept)
   } else {
     plan_iht(schema$n, p, spec, known, schema$intercept, is_sparse(schema$live$x))

@@ -152,11 +152,10 @@ run_lasso <- function(schema, spec, scale, na.action) {
 }
 
 front_plan_lasso <- function(schema, spec, scale) {
-  known <- known_scales(scale, schema)
-  check_sparse_centres(known, schema)
   if (!is.null(spec$moment)) {
     dp_abort("`moment` is for refit = FALSE: leave it out.")
   }
+  known <- public_units(schema, spec, scale)$known
   p <- length(schema$columns) - schema$intercept
   if (p < 1L) dp_abort("there is no slope to constrain.")
   size <- largest_sparsity(schema$n, p, spec)

@@ -138,23 +138,6 @@ from_eigen <- function(eigen, values) eigen$vectors %*% (t(eigen$vectors) * valu
 
 # ---- variances ------------------------------------------------------------------------
 
-# Variance of the average of steps after the first sixth, x' = (1 - h lambda) x - h noise, for
-# noise of variance one; and what is left in it of the variance of the start.
-step_average_noise <- function(lambda, h, steps) {
-  burn <- floor(steps / 6)
-  phi <- 1 - h * lambda
-  sums <- cumsum(phi^(seq_len(steps) - 1))
-  from <- rev(seq_len(steps))
-  # noise of step s = 1, ..., steps is in steps - s + 1 iterates, less those of the first sixth
-  before <- c(rev(seq_len(burn)), rep(0, steps - burn))
-  weight <- (sums[from] - c(0, sums)[before + 1]) * h / (steps - burn)
-  start <- (sums[[steps]] - c(0, sums)[[burn + 1]]) * phi / (steps - burn)
-  c(noise = sum(weight^2), start = start^2)
-}
-
-# Variance of the last of `steps` iterates.
-last_noise <- function(lambda, h, steps) h^2 * sum((1 - h * lambda)^(2 * (seq_len(steps) - 1)))
-
 # Sampling and privacy parts of the variance of the coefficients `own` of w, those whose columns
 # are not zero. run: h, sd and steps of the stages.
 sandwich_parts <- function(noisy, root, size, rule, run, n, intercept, own) {
@@ -200,13 +183,11 @@ symmetric <- function(m) (m + t(m)) / 2
 run_noise <- function(lambda, run) {
   last <- length(run$steps)
   lambda <- min(lambda, 1.9 / max(run$h))
-  part <- step_average_noise(lambda, run$h[[last]], run$steps[[last]])
-  start <- if (last > 1L) {
-    run$sd[[last - 1L]]^2 * last_noise(lambda, run$h[[last - 1L]], run$steps[[last - 1L]])
-  } else {
-    0
+  stage <- function(i, start) {
+    noisy_steps(run$steps[[i]], run$h[[i]] * lambda, (run$h[[i]] * run$sd[[i]])^2, start)
   }
-  part[["noise"]] * run$sd[[last]]^2 + part[["start"]] * start
+  part <- stage(last, if (last > 1L) stage(last - 1L, 0)$last else 0)
+  part$average + part$left
 }
 
 # Diagonal entries as they are expected without data, and how far they may be off.

@@ -140,7 +140,6 @@ dp_sco.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset =
   spec <- sco_spec(epsilon, delta, loss, gradient, constraint, solver, penalty, moment, budget,
                    control)
   intercept <- check_flag(intercept, "intercept")
-  classes <- NULL
   if (spec$loss$name == "mean") {
     if (!missing(y) && !is.null(y)) dp_abort("`loss_mean()` has no response: leave `y` out.")
     if (!is.null(offset)) dp_abort("`loss_mean()` has no `offset`: leave it out.")
@@ -149,14 +148,10 @@ dp_sco.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset =
   } else if (missing(y)) {
     dp_abort("`y` is missing: give the response, or a formula first.")
   }
-  if (spec$loss$name == "logistic") {
-    kind <- if (is.factor(y)) "factor" else if (is.logical(y)) "logical" else "numeric"
-    classes <- response_classes(kind, levels(y))
-    y <- code_factor(y)
-  }
-  schema <- schema_matrix(x, y, offset, intercept, subset,
+  y <- code_response(y, spec$loss$name == "logistic")
+  schema <- schema_matrix(x, y$values, offset, intercept, subset,
                           sparse = own_solver(spec$constraint) != "pgd")
-  start_sco(schema, spec, scale, na.action, classes)
+  start_sco(schema, spec, scale, na.action, y$classes)
 }
 
 #' @rdname dp_sco
@@ -236,16 +231,14 @@ run_sco <- function(schema, spec, scale, na.action, classes = NULL) {
     },
     output = made$plan$output
   )
-  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
-  fit
+  with_classes(fit, classes)
 }
 
 front_plan_sco <- function(schema, spec, scale) {
-  paper <- spec$control$calibration == "paper"
-  known <- known_scales(scale, schema)
-  if (margin_loss(spec$loss) || spec$loss$name == "mean") known <- plain_response(known)
-  if (paper || !is.null(spec$moment)) known <- caller_scales(known)
-  spec$loss <- loss_in_units(spec$loss, known)
+  made <- public_units(schema, spec, scale)
+  spec <- made$spec
+  known <- made$known
+  paper <- is_paper(spec)
   n <- schema$n
   k <- length(schema$columns)
   tuned <- tuned_columns(known, schema$intercept || spec$loss$name == "mean")
@@ -256,6 +249,18 @@ front_plan_sco <- function(schema, spec, scale) {
     sco_events(plan, tuned, k, n, spec)
   if (!plan$private && !paper) plan <- plain_plan(plan, spec)
   list(plan = plan, events = events, known = known, spec = spec)
+}
+
+is_paper <- function(spec) spec$control$calibration == "paper"
+
+# Public centres and scales, NA for what is to be found, and the parts in these units.
+public_units <- function(schema, spec, scale) {
+  known <- known_scales(scale, schema)
+  check_sparse_centres(known, schema)
+  if (margin_loss(spec$loss) || spec$loss$name == "mean") known <- plain_response(known)
+  if (is_paper(spec) || !is.null(spec$moment)) known <- caller_scales(known)
+  spec$loss <- loss_in_units(spec$loss, known)
+  list(known = known, spec = spec)
 }
 
 # The caller's own units where nothing else is said.

@@ -56,14 +56,14 @@ plan_select <- function(n, p, spec, known, intercept, keep, total, sparse = FALS
   cost <- mu * sqrt(share)
   # rho = epsilon0^2 / 8 of one choice among the `total`
   cost[["choice"]] <- 2 * cost[["choice"]] / sqrt(total)
-  made <- function(by) select_with_costs(plan, cost * by, spec, kind)
+  made <- function(by) select_with_costs(plan, cost * by, kind)
   plan <- made(1)
   if (is.null(spec$budget)) {
     plan <- made(largest_cost(1, spec$delta, function(by) {
       total_delta(compose_events(made(by)$events, ordered = TRUE), spec$epsilon)
     }))
   }
-  check_select_laws(plan, spec, kind)
+  check_select_laws(plan, kind)
   plan
 }
 
@@ -106,7 +106,7 @@ select_middles <- function(plan) {
 chosen_by <- function(plan, round) sum(plan$sizes[seq_len(round)])
 
 # Plans of all fits and the events, in the order of the releases.
-select_with_costs <- function(plan, cost, spec, kind) {
+select_with_costs <- function(plan, cost, kind) {
   plan$cost <- cost
   first <- first_search(plan)
   plan$search <- search_plan(plan$n, first, cost[["search"]])
@@ -146,7 +146,7 @@ select_events <- function(plan, kind) {
 unlist_once <- function(x) do.call(c, x)
 
 # Refuses, before anything is spent, what leaves no room on the grids.
-check_select_laws <- function(plan, spec, kind) {
+check_select_laws <- function(plan, kind) {
   n <- plan$n
   score_law(plan$cost[["choice"]], 2)
   fw_law(plan, n, 1, 1)

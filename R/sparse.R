@@ -104,14 +104,10 @@ dp_sparse.default <- function(x, y, epsilon, delta, ..., sparsity = NULL, interc
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- sparse_spec(epsilon, delta, sparsity, loss, gradient, solver, moment, budget, control)
   if (missing(y)) dp_abort("`y` is missing: give the response, or a formula first.")
-  classes <- NULL
-  if (spec$loss$name == "logistic") {
-    kind <- if (is.factor(y)) "factor" else if (is.logical(y)) "logical" else "numeric"
-    classes <- response_classes(kind, levels(y))
-    y <- code_factor(y)
-  }
-  schema <- schema_matrix(x, y, offset, check_flag(intercept, "intercept"), subset, sparse = TRUE)
-  run_sparse(schema, spec, scale, na.action, classes)
+  y <- code_response(y, spec$loss$name == "logistic")
+  schema <- schema_matrix(x, y$values, offset, check_flag(intercept, "intercept"), subset,
+                          sparse = TRUE)
+  run_sparse(schema, spec, scale, na.action, y$classes)
 }
 
 #' @rdname dp_sparse
@@ -200,15 +196,13 @@ run_select <- function(schema, spec, scale, na.action, classes) {
   fit$noise <- noise
   fit$selected <- selected_names(fit$coefficients)
   warn_dominated(fit, schema)
-  if (!is.null(classes)) fit[c("family", "classes")] <- list("binomial", classes)
-  fit
+  with_classes(fit, classes)
 }
 
 front_plan_sparse <- function(schema, spec, scale) {
-  known <- known_scales(scale, schema)
-  check_sparse_centres(known, schema)
-  if (margin_loss(spec$loss)) known <- plain_response(known)
-  spec$loss <- loss_in_units(spec$loss, known)
+  made <- public_units(schema, spec, scale)
+  spec <- made$spec
+  known <- made$known
   p <- length(schema$columns) - schema$intercept
   keep <- spec$sparsity %||% largest_sparsity(schema$n, p, spec)
   spec$constraint <- sparse_vectors(keep)
@@ -219,21 +213,21 @@ front_plan_sparse <- function(schema, spec, scale) {
 }
 
 # Columns to choose: as many as the noise allows, a slow power of n mu.
-lasso_size <- function(n, p, mu) min(p, min(max(round(14 * (n * mu / 2700)^0.4), 3), 40))
+affordable_slopes <- function(n, p, mu) min(p, min(max(round(14 * (n * mu / 2700)^0.4), 3), 40))
 
 largest_sparsity <- function(n, p, spec) {
   if (!is.finite(spec$epsilon) && is.null(spec$budget)) {
     return(min(p, 40))
   }
   total <- ledger_allowance(spec$budget, spec$epsilon, spec$delta, "mixed")
-  lasso_size(n, p, sqrt(2 * total$rho))
+  affordable_slopes(n, p, sqrt(2 * total$rho))
 }
 
 # About the standard deviation of a slope of a standardised column without any signal, in scales of
 # the response: that of the noise of the last fit, and C / sqrt(k) for the size of one record's
 # derivative. From what was released.
 slope_noise <- function(fit, plan, spec) {
-  if (!plan$private || length(fit$kept) == 0L || anyNA(fit$sd) || is.null(fit$sd)) {
+  if (!plan$private || length(fit$kept) == 0L || is.null(fit$sd)) {
     return(0)
   }
   k <- length(fit$kept) + plan$intercept
@@ -246,24 +240,8 @@ slope_noise <- function(fit, plan, spec) {
   # the start is a ridge estimate from second moments, of rows of squared length about 2 (k + 1)
   start <- 2 * (k + 1) / (plan$n * stage_cost(plan$last, "moments")) / curvature
   noise <- averaged_noise(plan$last$steps, share, fit$sd / curvature, min(1, start))
-  sqrt(noise^2 + (fit$bound[[length(fit$bound)]] / curvature)^2 / (k * plan$n))
-}
-
-# Standard deviation of the average over all but the first sixth of the last stage, of iterates
-# w <- (1 - share) w + share sd z, z standard normal, from one with standard deviation `start`.
-averaged_noise <- function(steps, share, sd, start = 0) {
-  v <- start^2
-  with_sum <- of_sum <- 0
-  last <- length(steps)
-  for (stage in seq_len(last)) for (t in seq_len(steps[[stage]])) {
-    left <- 1 - share[[stage]]
-    v <- left^2 * v + (share[[stage]] * sd[[stage]])^2
-    if (stage == last && t > floor(steps[[last]] / 6)) {
-      of_sum <- of_sum + 2 * left * with_sum + v
-      with_sum <- left * with_sum + v
-    }
-  }
-  sqrt(of_sum) / (steps[[last]] - floor(steps[[last]] / 6))
+  level <- fit$bound[[length(fit$bound)]] / curvature
+  finite_or_zero(sqrt(noise^2 + level^2 / (k * plan$n)))
 }
 
 # Slopes that are not twice as large as their noise become zero.
@@ -271,19 +249,19 @@ drop_noise <- function(fit, noise, schema) {
   with_slopes(fit, ifelse(abs(standardised_slopes(fit)) < 2 * noise, 0, fit$b), schema)
 }
 
-standardised_slopes <- function(fit) {
-  p <- length(fit$b)
-  fit$b * fit$scale[seq_len(p)] / fit$scale[[p + 1L]]
+standardised_slopes <- function(fit) slopes_per_scale(fit$b, fit$scale)
+
+# scale: of the columns and then of the response.
+slopes_per_scale <- function(b, scale) {
+  p <- length(b)
+  finite_or_zero(b * scale[seq_len(p)] / scale[[p + 1L]])
 }
 
 # Released facts: no slope stands out of its noise.
 warn_dominated <- function(fit, schema) {
   slopes <- fit$coefficients
   if (schema$intercept) slopes <- slopes[-1L]
-  p <- length(slopes)
-  size <- slopes * fit$scale[seq_len(p)] / fit$scale[[p + 1L]]
-  # scales near the ends of what a double holds
-  size[is.nan(size)] <- 0
+  size <- slopes_per_scale(slopes, fit$scale)
   # the largest of so many would be about that without any signal
   most <- max(1, sqrt(2 * log(max(1, sum(size != 0)))))
   if (fit$noise > 0 && max(abs(size)) < most * fit$noise) {

@@ -67,10 +67,10 @@ test_that("the variance of averaged steps is that of the recursion", {
         c(mean(out[seq_len(steps) > floor(steps / 6)]), x)
       }
       all <- vapply(seq_len(steps), path, c(0, 0))
-      got <- step_average_noise(lambda, h, steps)
-      expect_equal(got[["noise"]], sum(all[1L, ]^2))
-      expect_equal(got[["start"]], path(0)[[1L]]^2)
-      expect_equal(last_noise(lambda, h, steps), sum(all[2L, ]^2))
+      got <- noisy_steps(steps, h * lambda, h^2, 1)
+      expect_equal(got$average, sum(all[1L, ]^2))
+      expect_equal(got$left, path(0)[[1L]]^2)
+      expect_equal(got$last, sum(all[2L, ]^2) + path(0)[[2L]]^2)
     }
   }
 })
