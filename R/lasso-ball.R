@@ -11,7 +11,9 @@ into_ball <- function(fit, schema, radius) {
 # Other slopes, and the intercept about the columns' centres.
 with_slopes <- function(fit, b, schema) {
   if (schema$intercept) {
-    fit$intercept <- fit$intercept + sum((fit$b - b) * fit$center[seq_along(b)])
+    fit$intercept <- finite_or_zero(
+      fit$intercept + sum((fit$b - b) * fit$center[seq_along(b)])
+    )
   }
   fit$b <- b
   fit
@@ -21,6 +23,8 @@ nearest_in_ball <- function(b, scale, radius) {
   if (sum(abs(b)) <= radius) {
     return(b)
   }
+  # without overflow of the sums
+  b <- pmin(pmax(b, -1e100 * radius), 1e100 * radius)
   weight <- pmax((scale / max(scale))^2, 1e-30)
   # sum(|b| - lambda / weight)_+ = radius is linear in lambda between the points |b| weight
   falls <- order(-abs(b) * weight)

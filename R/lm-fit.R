@@ -70,11 +70,17 @@ standardise_columns <- function(problem, schema, plan, known, n, control) {
   if (!schema$intercept) {
     # nothing may be shifted: the size about zero is the scale, of a constant too
     out$found <- out$found | out$center != 0
-    out$scale <- sqrt(ifelse(out$found, out$scale, 0)^2 + out$center^2)
+    out$scale <- length_of(ifelse(out$found, out$scale, 0), out$center)
     out$scale[out$scale == 0] <- 1
     out$center <- rep(0, p + 1L)
   }
   out
+}
+
+# sqrt(a^2 + b^2), also where squares leave the range of doubles.
+length_of <- function(a, b) {
+  size <- sqrt(a^2 + b^2)
+  ifelse(is.finite(size) & size >= 1e-150, size, pmax(abs(a), abs(b)))
 }
 
 # Finds the columns `which` privately: those of x, or the response.

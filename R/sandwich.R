@@ -210,6 +210,9 @@ descent_vcov <- function(rows, norm, w, pre, rule, run, plan, n, control) {
   k <- length(w)
   noisy <- noisy_sandwich(rows, norm, w, pre$root, pre$size, rule, plan, n, control)
   own <- c(if (rows$intercept != 0) TRUE, rows$inv_scale != 0)
+  if (!any(own)) {
+    return(NULL)
+  }
   lapply(
     sandwich_parts(noisy, pre$root, pre$size, rule, run, n, rows$intercept, own),
     function(v) replace(matrix(NA_real_, k, k), outer(own, own, `&`), v)

@@ -300,7 +300,7 @@ ball_projection <- function(state) {
   k <- state$k
   slopes <- setdiff(seq_len(k), if (state$intercept) 1L)
   there <- slopes[state$unit[slopes] > 0]
-  unit <- state$unit[there]
+  unit <- pmin(state$unit[there], 1e300)
   shift <- if (length(state$shift) == k) state$shift[there] else rep(0, length(there))
   if (length(there) == 0L) {
     return(identity)
@@ -310,7 +310,9 @@ ball_projection <- function(state) {
   to_intercept <- if (state$intercept) h[there, 1L] / h[1L, 1L] else 0
   if (state$intercept) own <- own - tcrossprod(h[there, 1L]) / h[1L, 1L]
   # the mean's steps are steps in the caller's own metric
-  metric <- if (state$loss$name == "mean") diag(length(there)) else own / outer(unit, unit)
+  # units far apart are taken as less so: their squares must stay finite
+  apart <- pmax(unit / max(unit), 1e-100)
+  metric <- if (state$loss$name == "mean") diag(length(there)) else own / outer(apart, apart)
   spectrum <- eigen((metric + t(metric)) / 2, symmetric = TRUE)
   values <- pmax(spectrum$values, 1e-12 * max(spectrum$values))
   function(w) {

@@ -94,11 +94,15 @@ sco_state <- function(problem, rows, columns, schema, noisy, plan, spec) {
 # Weights of (w_j)^2 / 2 in units of the standardised squared loss (of its second moments, for
 # the others), so that it adds to the Hessian. The intercept is free.
 sco_ridge <- function(lambda, slopes, response, loss, intercept) {
-  weight <- switch(loss$name,
-    mean = rep(lambda, length(slopes)), logistic = lambda * slopes^2 / GLM_CURVATURE,
-    user = lambda * slopes^2 / (response^2 * loss$curvature), lambda * slopes^2 / response^2
+  if (lambda == 0) {
+    return(numeric(length(slopes) + intercept))
+  }
+  weight <- lambda * switch(loss$name,
+    mean = rep(1, length(slopes)), logistic = slopes^2 / GLM_CURVATURE,
+    user = (slopes / response)^2 / loss$curvature, (slopes / response)^2
   )
-  c(if (intercept) 0, weight)
+  # in units near the ends of what a double holds
+  c(if (intercept) 0, pmin(weight, 1e100))
 }
 
 no_precondition <- function(k, size = 1) {

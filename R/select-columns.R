@@ -57,13 +57,14 @@ largest_window <- function(windows, sd, chance) {
 # Means of values within CENTER_LEVEL scales of zero; zero where noise may be all of it.
 rough_centers <- function(problem, columns, which, plan, control) {
   law <- sum_law("gaussian", nrow(problem$x), length(which), plan$cost[["centers"]])
-  step <- CENTER_LEVEL * columns$scale[which] / law$limit
+  step <- columns$scale[which] * (CENTER_LEVEL / law$limit)
   x <- if (length(which) < plan$p) problem$x[, which, drop = FALSE] else problem$x
-  rows <- new_rows(x, use = problem$use, inv_scale = 1 / step,
+  # no step that is so small that it has no inverse
+  rows <- new_rows(x, use = problem$use, inv_scale = ifelse(step > 1e-300, 1 / step, 0),
                    threads = control$threads)
   sums <- release_sums(rows, law, release_key(control))
   noise <- 2^law$bits
-  ifelse(abs(sums) > 2.5 * noise, sums, 0) * step / nrow(problem$x)
+  finite_or_zero(ifelse(abs(sums) > 2.5 * noise, sums, 0) * step / nrow(problem$x))
 }
 
 # epsilon = Inf: means and standard deviations, column by column; compressed columns as they come.

@@ -150,14 +150,16 @@ fit_chosen <- function(problem, schema, kind, plan, columns, fit, chosen) {
   got <- kind$fit(part, sub_schema(schema, chosen), plan, known)
   slopes <- if (schema$intercept) got$coefficients[-1L] else got$coefficients
   slopes[lost | !got$found[seq_along(chosen)]] <- 0
-  fit$b <- replace(numeric(p), chosen, slopes)
+  fit$b <- replace(numeric(p), chosen, finite_or_zero(slopes))
   fit$center[own] <- got$center
   fit$scale[own] <- got$scale
   fit$found[chosen] <- got$found[seq_along(chosen)] & !lost
-  fit$intercept <- if (schema$intercept) got$coefficients[[1L]]
+  fit$intercept <- if (schema$intercept) finite_or_zero(got$coefficients[[1L]])
   fit$w0 <- if (schema$intercept) {
-    (fit$intercept + sum(fit$b * columns$center[seq_len(p)]) - columns$center[[p + 1L]]) /
-      columns$scale[[p + 1L]]
+    finite_or_zero(
+      (fit$intercept + sum(fit$b * columns$center[seq_len(p)]) - columns$center[[p + 1L]]) /
+        columns$scale[[p + 1L]]
+    )
   } else {
     0
   }
