@@ -52,8 +52,9 @@ settled_center <- function(law, levels) {
                  extendInt = "downX")$root
 }
 
-expected_lm <- function(plan, n, d, intercept, assume) {
-  k <- d + intercept
+# What a fit with the squared loss starts from, in standardised units: the law of the errors, sums
+# of squares of rows, their second moments and the mean square error of a slope.
+expected_start <- function(plan, n, d, intercept, assume) {
   rows <- assume$rows
   response <- response_scale_of(assume)
   law <- assume$law
@@ -62,8 +63,19 @@ expected_lm <- function(plan, n, d, intercept, assume) {
   z2 <- rows$squares / rows$unit^2
   y2 <- lattice_responses(signal * sqrt(z2 / d), absolute_law(law))
   moments <- expected_moments(plan, n, z2, d, intercept, y2)
+  list(response = response, law = law, z2 = z2, moments = moments,
+       slope = start_error(signal, d, moments))
+}
+
+expected_lm <- function(plan, n, d, intercept, assume) {
+  k <- d + intercept
+  start <- expected_start(plan, n, d, intercept, assume)
+  rows <- assume$rows
+  law <- start$law
+  z2 <- start$z2
+  moments <- start$moments
+  slope <- start$slope
   norm <- preconditioned(moments, z2, intercept)
-  slope <- start_error(signal, d, moments)
   levels <- numeric(length(plan$steps))
   for (stage in seq_along(plan$steps)) {
     rule <- expected_rule(plan, stage, law, norm, z2, k * slope,
@@ -75,7 +87,7 @@ expected_lm <- function(plan, n, d, intercept, assume) {
     slope <- run$last + sampling
   }
   bias <- skewness_bias(law, rule$reach, rows$first / rows$unit) / (rule$curve / d)
-  parts <- d * c(sampling, run$average, run$left + bias^2) * (response / rows$unit)^2
+  parts <- d * c(sampling, run$average, run$left + bias^2) * (start$response / rows$unit)^2
   slopes_expectation(parts, d, assume$signal, c(
     "second moments in c^2/n" = moments$bound^2 / n,
     gradient_units(levels * sqrt(preconditioner_size(moments, intercept)) / n)

@@ -30,19 +30,14 @@ step_noise <- function(plan, stage, n, k, record) {
 expected_sco_squared <- function(plan, n, d, intercept, spec, assume) {
   k <- d + intercept
   rows <- assume$rows
-  response <- response_scale_of(assume)
-  law <- assume$law
-  law$x <- law$x * assume$sigma / response
-  signal <- assume$signal * rows$unit / response
-  z2 <- rows$squares / rows$unit^2
-  y2 <- lattice_responses(signal * sqrt(z2 / d), absolute_law(law))
-  moments <- expected_moments(plan, n, z2, d, intercept, y2)
+  start <- expected_start(plan, n, d, intercept, assume)
+  moments <- start$moments
   record <- is_record(spec$gradient)
-  norm <- if (record) preconditioned(moments, z2, intercept) else abs(rows$first) / rows$unit
-  own <- if (record) z2 / d else norm^2
-  slope <- start_error(signal, d, moments)
-  run <- descend_expected(plan, n, k, d, intercept, law, norm, own, slope, moments$slopes, record)
-  parts <- d * run$parts * (response / rows$unit)^2
+  norm <- if (record) preconditioned(moments, start$z2, intercept) else abs(rows$first) / rows$unit
+  own <- if (record) start$z2 / d else norm^2
+  run <- descend_expected(plan, n, k, d, intercept, start$law, norm, own, start$slope,
+                          moments$slopes, record)
+  parts <- d * run$parts * (start$response / rows$unit)^2
   size <- if (record) sqrt(preconditioner_size(moments, intercept)) else 1
   slopes_expectation(parts, d, assume$signal, c(
     "second moments in c^2/n" = moments$bound^2 / n, run$levels * size

@@ -182,6 +182,10 @@ mutants <- list(
     "the values of s entries have the l2 sensitivity of one", "booked"
   ),
   mutant(
+    "thresholding-values-after-choices", "R/iht-plan.R", "    if (paid > 1) values(paid - 1),\n",
+    "", "values of all rounds are credited as coming after the last choice", "booked"
+  ),
+  mutant(
     "peel-selections-as-one", "R/peel.R",
     "exponential_event(epsilon0, s, sensitivity, choice$scale, labels[[1L]]),",
     "exponential_event(epsilon0, 1, sensitivity, choice$scale, labels[[1L]]),",

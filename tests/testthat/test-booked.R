@@ -81,12 +81,15 @@ views_cost <- function(views) {
   }
 }
 
-# The sums of mu^2 and of epsilon0 of all releases while `expr` runs.
+# The sums of mu^2 and of epsilon0 of all releases while `expr` runs; attribute "last": the mu^2 of
+# those after the last selection, for the accountant credits Gaussians that come last.
 spending <- function(expr) {
   total <- c(mu2 = 0, pure = 0)
+  last <- 0
   views <- list()
   note <- function(name, frame) {
     cost <- costs[[name]](frame)
+    last <<- if (name %in% c("select_top", "release_quantiles")) 0 else last + cost[["mu2"]]
     index <- if (name == "release_gradient") frame$plan$index
     if (is.null(index)) {
       total <<- total + cost
@@ -101,7 +104,7 @@ spending <- function(expr) {
     suppressMessages(trace(name, tracer = spy, where = home, print = FALSE))
   }
   force(expr)
-  total + views_cost(views)
+  structure(total + views_cost(views), last = if (length(views) == 0L) last)
 }
 
 expect_booked <- function(call) {
@@ -111,8 +114,15 @@ expect_booked <- function(call) {
   booked <- c(mu2 = booked$mu2, pure = booked$pure)
   expect_gt(sum(booked), 0)
   # grids round down by little
+  last <- attr(spent, "last")
+  spent <- c(spent)
   expect_true(all(spent <= booked * (1 + 1e-9)), label = toString(spent / booked))
   expect_true(all(spent >= 0.98 * booked), label = toString(spent / booked))
+  # what is listed as coming last does
+  events <- as.data.frame(privacy(fit))
+  from <- max(which(events$mechanism == "exponential"), 0L)
+  after <- events[seq_len(nrow(events)) > from & events$mechanism == "gaussian", ]
+  if (!is.null(last)) expect_gte(last, 0.98 * sum(after$count * after$cost^2))
 }
 
 test_that("a mean spends what it books", {
