@@ -3,7 +3,7 @@
 #
 # Parts of the budget (of epsilon where delta = 0, else of rho, stretched to what the accountant
 # proves for the whole list):
-#   search, sizes, centers   R/select-standard.R, where delta > 0
+#   search, sizes, centers, common   R/select-standard.R, where delta > 0
 #   center, scale            else: the response's median, by the exponential mechanism, and octaves
 #   level                    octaves of the sizes of all gradient coordinates, a round (with split
 #                            batches or pure releases once, in the first)
@@ -90,7 +90,7 @@ iht_costs <- function(plan, mu) {
 
 # epsilon of each.
 iht_pure_costs <- function(plan, epsilon, known) {
-  share <- c(search = 0, sizes = 0, centers = 0, IHT_PURE, IHT_SHARES)
+  share <- c(search = 0, sizes = 0, centers = 0, common = 0, IHT_PURE, IHT_SHARES)
   response <- length(known$center)
   if (!is.na(known$center[[response]])) share[["center"]] <- 0
   if (!is.na(known$scale[[response]])) share[["scale"]] <- 0

@@ -67,6 +67,27 @@ rough_centers <- function(problem, columns, which, plan, control) {
   finite_or_zero(ifelse(abs(sums) > 2.5 * noise, sums, 0) * step / nrow(problem$x))
 }
 
+# The median over rows of the root mean square of a row's entries, zeros among them: one number per
+# row, a function of that row. 1 where it cannot be told from noise.
+common_scale <- function(problem, n, plan, control) {
+  sizes <- row_sizes(problem$x)
+  if (!is.null(problem$use)) sizes[!problem$use] <- NaN
+  law <- count_law("gaussian", n, plan$cost[["common"]], sqrt(2))
+  rows <- new_rows(matrix(sizes), which = 0)
+  counts <- release_octaves(rows, "columns", octave_cells(), law, release_key(control))[-1L, 1L]
+  scale <- octave_quantile(occupied_cells(counts, law), octave_edges(octave_cells()), 0.5)
+  if (is.na(scale) || !is.finite(1 / scale)) 1 else scale
+}
+
+row_sizes <- function(x) {
+  out <- numeric(nrow(x))
+  if (length(x$x) > 0L) {
+    squares <- rowsum(x$x^2, x$i, reorder = FALSE)
+    out[as.integer(rownames(squares)) + 1L] <- sqrt(squares / ncol(x))
+  }
+  out
+}
+
 # epsilon = Inf: means and standard deviations, column by column; compressed columns as they come.
 plain_columns <- function(problem, schema, plan, known, control) {
   p <- plan$p

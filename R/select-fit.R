@@ -55,6 +55,10 @@ select_columns <- function(problem, schema, plan, known, control) {
   if (plan$standardise == "sizes") {
     columns <- rough_columns(columns, problem, schema, plan, known, control)
   }
+  if (has_common_scale(plan)) {
+    common <- common_scale(problem, schema$n, plan, control)
+    columns$scale[x] <- ifelse(is.na(known$scale[x]), common, known$scale[x])
+  }
   columns$later$center[[p + 1L]] <- columns$center[[p + 1L]]
   columns$later$scale[[p + 1L]] <- columns$scale[[p + 1L]]
   columns
@@ -127,7 +131,7 @@ measure_columns <- function(fit, choice, problem, schema, plan, round, columns, 
     fit$scale[new[found]] <- got$scale[seq_along(new)][found]
   }
   rough <- !plan$private || plan$standardise == "sizes"
-  size <- if (rough) columns$scale[new] else rep(choice$level, length(new))
+  size <- columns$scale[new] * if (rough) 1 else choice$level
   fit$center[new] <- ifelse(is.na(fit$center[new]), columns$center[new], fit$center[new])
   fit$scale[new] <- ifelse(is.na(fit$scale[new]), size, fit$scale[new])
   fit

@@ -7,6 +7,7 @@
 #   sizes     octaves about zero of all columns, and
 #   centers   winsorised sums of all columns, where these two cost little; else columns are taken
 #             as they come until they are chosen
+#   common    for compressed columns: octaves of the rows' sizes, one scale for all columns
 #   start     the intercept's coordinate of the gradient at zero
 #   level     a round: octaves of the sizes of all gradient coordinates, in one set of cells
 #   choice    a round: the largest coordinates of the gradient, one private top-s

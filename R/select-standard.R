@@ -32,6 +32,13 @@ sizes_shares <- function(n, tuned, mu) {
   c(sizes = max(sizes, 0.003), centers = if (tuned$zero) 0 else max(centers, 0.003))
 }
 
+# Compressed columns are taken as they come but for one scale of all, that of a typical row: what a
+# level is found from, counts of all coordinates, are mostly zeros there.
+has_common_scale <- function(plan) plan$standardise == "none" && plan$sparse
+
+# n over the standard deviation of a count (R/lm-plan.R).
+COMMON_NEED <- 40
+
 # What is searched for before the first round, as tuned_columns() has it.
 first_search <- function(plan) {
   replace(plan$tuned, "x", if (plan$standardise == "search") plan$tuned$x else 0)
@@ -48,8 +55,11 @@ standard_shares <- function(plan, mu) {
   first <- first_search(plan)
   share <- c(
     search = if (first$x + first$y > 0) sum(search_shares(plan$n, first, mu)) else 0, sizes = 0,
-    centers = 0
+    centers = 0, common = 0
   )
+  if (has_common_scale(plan)) {
+    share[["common"]] <- count_share(COMMON_NEED, sqrt(2), plan$n, mu, 0.002, 0.03)
+  }
   if (plan$standardise == "sizes") {
     share[c("sizes", "centers")] <- sizes_shares(plan$n, plan$tuned, mu)
   }
@@ -61,7 +71,8 @@ standard_events <- function(plan) {
   c(
     search_events(plan$search, first_search(plan)),
     counts_of("sizes", cost, "column sizes, counts", sqrt(2 * plan$tuned$x)),
-    counts_of("centers", cost, "column sums in tau/n", 2 * sqrt(plan$tuned$x))
+    counts_of("centers", cost, "column sums in tau/n", 2 * sqrt(plan$tuned$x)),
+    counts_of("common", cost, "sizes of rows, counts", sqrt(2))
   )
 }
 
@@ -76,4 +87,5 @@ check_standard_laws <- function(plan) {
     count_law("gaussian", plan$n, plan$cost[["sizes"]], sqrt(2 * plan$tuned$x))
     if (!plan$tuned$zero) sum_law("gaussian", plan$n, plan$tuned$x, plan$cost[["centers"]])
   }
+  if (has_common_scale(plan)) count_law("gaussian", plan$n, plan$cost[["common"]], sqrt(2))
 }

@@ -10,7 +10,7 @@
 #' fitted once more. How many rounds, and how the budget is spent, follows from the number of rows,
 #' `sparsity` and the budget alone. Columns are compared in private scales of their own where these
 #' cost little (else in the caller's units: columns of very different sizes then need transforms, or
-#' public numbers in `scale`), a `dgCMatrix` always in the caller's units.
+#' public numbers in `scale`). The columns of a `dgCMatrix` have one private scale in common.
 #'
 #' *Solver `"iht"`*, iterative hard thresholding: each round takes a gradient step, keeps the
 #' `sparsity` largest coefficients by a private choice, and releases them with noise. See
@@ -44,12 +44,12 @@
 #' @section Privacy:
 #' Neighbours differ in one row. *Searches:* noisy counts as in [dp_lm()], or of all columns' sizes
 #' together (a row moves from one cell to another in each column: sqrt(2 p) in l2) and sums of
-#' winsorised columns (2 tau in each: 2 tau sqrt(p)). *Level:* counts of the sizes of all gradient
-#' coordinates (k in each of two cells). *Choice:* the exponential mechanism on the absolute values
-#' of exact integer sums, of which a record moves each by at most 2 tau; s choices cost what s
-#' mechanisms of bounded range cost. *Fits:* as in [dp_lm()] and [dp_glm()]. All releases are fixed
-#' before values are read and composed by the exact recursion for bounded ranges with Gaussian noise
-#' (`privacy(fit)`).
+#' winsorised columns (2 tau in each: 2 tau sqrt(p)); of a `dgCMatrix` counts of one size per row
+#' (sqrt(2)). *Level:* counts of the sizes of all gradient coordinates (k in each of two cells).
+#' *Choice:* the exponential mechanism on the absolute values of exact integer sums, of which a
+#' record moves each by at most 2 tau; s choices cost what s mechanisms of bounded range cost.
+#' *Fits:* as in [dp_lm()] and [dp_glm()]. All releases are fixed before values are read and
+#' composed by the exact recursion for bounded ranges with Gaussian noise (`privacy(fit)`).
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
 #' Learning with Heavy-tailed Data Revisited. IJCAI 2022 (Algorithms 4 and 5).

@@ -116,7 +116,7 @@ write_table(
   do.call(rbind, rows),
   sprintf(paste(
     "Squared error of the slopes (1 is that of zeros): medians (quartiles, 95 %%) of %d",
-    "repetitions, of %d for the others; the best point of glmnet's path."
+    "repetitions, of %d for the others; the best point of the path of glmnet."
   ), reps, peer_reps)
 )
 

@@ -330,6 +330,32 @@ test_that("a compressed matrix is chosen from and fitted as a dense one", {
                "scale\\$x\\$center")
 })
 
+test_that("the unit of a compressed matrix changes nothing but the unit", {
+  skip_if_not_installed("Matrix")
+  set.seed(616)
+  s <- Matrix::rsparsematrix(4000, 60, 0.1)
+  y <- drop(as.matrix(s[, 1:2]) %*% c(3, -3)) + 0.5 * stats::rnorm(4000)
+  for (solver in c("select", "iht")) {
+    run <- function(unit) {
+      set.seed(617)
+      coef(quiet(dp_sparse(s * unit, y, 2, 1e-6, sparsity = 2, solver = solver,
+                           control = repeatable)))[-1L] * unit
+    }
+    for (unit in 2^c(-20, -7, 0, 7, 20)) {
+      b <- run(unit)
+      expect_setequal(which(b != 0), 1:2)
+      expect_lt(sum((b[1:2] - c(3, -3))^2), 0.2)
+    }
+  }
+  # a row's size is its own
+  x <- sparse_columns(s)
+  sizes <- row_sizes(x)
+  expect_equal(sizes, sqrt(rowMeans(as.matrix(s)^2)))
+  other <- s
+  other[7L, 5L] <- 1e308
+  expect_identical(row_sizes(sparse_columns(other))[-7L], sizes[-7L])
+})
+
 test_that("fits print what was chosen, draw, predict, and are sparse where asked", {
   z <- select_data()
   set.seed(613)
