@@ -11,7 +11,7 @@ frame_values <- function(schema, use = NULL) {
     return(matrix_values(schema, use))
   }
   columns <- schema$live$columns
-  n <- schema$n
+  n <- live_rows(schema)
   p <- length(schema$unit)
   x <- matrix(NaN, n, p)
   y <- bare_response(schema)
@@ -59,7 +59,7 @@ offset_numbers <- function(schema, values, columns, rows, env) {
     if (schema$variables[[i]]$role == "offset") total <- total + as.double(values[[i]])
   }
   if (!is.null(schema[["offset"]])) {
-    value <- evaluate_spec(schema[["offset"]], columns, rows, schema$n, env$arguments)
+    value <- evaluate_spec(schema[["offset"]], columns, rows, live_rows(schema), env$arguments)
     total <- total + as.double(value)
   }
   total

@@ -33,7 +33,7 @@ plan_fw <- function(n, p, spec, known, intercept, sparse = FALSE) {
                 most = spec$control$iterations %||% 5000))
   }
   pure <- spec$delta == 0
-  total <- ledger_allowance(spec$budget, spec$epsilon, spec$delta, if (pure) "pure" else "mixed")
+  total <- spec_allowance(spec, if (pure) "pure" else "mixed")
   cost <- if (pure) total$epsilon else sqrt(2 * total$rho)
   rounds <- spec$control$iterations %||% fw_rounds(n, cost, pure)
   tuned <- tuned_columns(known, intercept)
@@ -100,7 +100,8 @@ fw_sensible_n <- function(plan) {
 stretch_fw <- function(plan, spec) {
   longer <- function(by) fw_with_costs(plan, plan$cost * by)
   longer(largest_cost(1, spec$delta, function(by) {
-    total_delta(compose_events(longer(by)$events, ordered = TRUE), spec$epsilon)
+    total_delta(compose_events(c(spec$reserve$events, longer(by)$events), ordered = TRUE),
+                spec$epsilon)
   }))
 }
 

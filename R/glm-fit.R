@@ -94,11 +94,13 @@ newton_logistic <- function(rows, w, steps = 30L) {
   z[rowSums(!is.finite(z)) > 0, ] <- 0
   if (!is.null(rows$use)) z[!rows$use, ] <- 0
   offset <- if (is.null(rows$offset)) 0 else ifelse(is.finite(rows$offset), rows$offset, 0)
+  weight <- storage_weights(rows)
+  records <- if (is.null(rows$units)) nrow(z) else length(rows$units$one)
   k <- ncol(z)
   for (step in seq_len(steps)) {
     p <- stats::plogis(drop(z %*% w) + offset)
     moments <- matrix(0, k + 1L, k + 1L)
-    moments[seq_len(k), seq_len(k)] <- crossprod(z, z * (p * (1 - p))) / nrow(z)
+    moments[seq_len(k), seq_len(k)] <- crossprod(z, z * (p * (1 - p) * weight)) / records
     pre <- precondition(list(moments = moments, sd = 0))
     norm <- row_norms(rows, pre$root)
     law <- list(noise = c(0, 0), step = 0, limit = 1, bound = Inf)

@@ -66,6 +66,7 @@ dp_glm <- function(x, ...) {
 dp_glm.formula <- function(formula, data, epsilon, delta, ..., family = stats::binomial(),
                            subset = NULL, offset = NULL, na.action = NULL, penalty = NULL,
                            scale = NULL, gradient = grad_clipped(), constraint = no_constraint(),
+                           unit = NULL, unit_weight = c("sum", "mean"), max_rows = NULL,
                            budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   check_family(family)
@@ -77,6 +78,8 @@ dp_glm.formula <- function(formula, data, epsilon, delta, ..., family = stats::b
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame(), binary = TRUE
   )
+  schema <- with_units(schema, unit, schema$live$columns, parent.frame())
+  spec <- plan_units(spec, schema, unit_rule(unit, unit_weight, max_rows))
   response <- schema$variables[[1L]]$signature
   run_glm(schema, spec, scale, na.action, response_classes(response$kind, response$levels))
 }
@@ -86,7 +89,9 @@ dp_glm.formula <- function(formula, data, epsilon, delta, ..., family = stats::b
 dp_glm.default <- function(x, y, epsilon, delta, ..., family = stats::binomial(),
                            intercept = TRUE, offset = NULL, subset = NULL, na.action = NULL,
                            penalty = NULL, scale = NULL, gradient = grad_clipped(),
-                           constraint = no_constraint(), budget = NULL, control = dp_control()) {
+                           constraint = no_constraint(), unit = NULL,
+                           unit_weight = c("sum", "mean"), max_rows = NULL, budget = NULL,
+                           control = dp_control()) {
   if (is.character(x)) {
     dp_abort("`x` is text: write a formula without quotes, dp_glm(y ~ x1, data = ...).")
   }
@@ -97,6 +102,8 @@ dp_glm.default <- function(x, y, epsilon, delta, ..., family = stats::binomial()
   if (missing(y)) dp_abort("`y` is missing: give the response, or a formula first.")
   y <- code_response(y)
   schema <- schema_matrix(x, y$values, offset, check_flag(intercept, "intercept"), subset)
+  schema <- with_units(schema, unit)
+  spec <- plan_units(spec, schema, unit_rule(unit, unit_weight, max_rows))
   run_glm(schema, spec, scale, na.action, y$classes)
 }
 

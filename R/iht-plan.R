@@ -46,7 +46,7 @@ plan_iht <- function(n, p, spec, known, intercept, sparse = FALSE) {
     )))
   }
   pure <- spec$delta == 0
-  total <- ledger_allowance(spec$budget, spec$epsilon, spec$delta, if (pure) "pure" else "mixed")
+  total <- spec_allowance(spec, if (pure) "pure" else "mixed")
   cost <- if (pure) total$epsilon else sqrt(2 * total$rho)
   plan <- c(base, list(
     private = TRUE, pure = pure, kind = if (pure) "laplace" else "gaussian",
@@ -59,8 +59,8 @@ plan_iht <- function(n, p, spec, known, intercept, sparse = FALSE) {
   plan <- iht_with_costs(plan, each)
   if (!pure && is.null(spec$budget)) {
     by <- largest_cost(1, spec$delta, function(by) {
-      total_delta(compose_events(iht_with_costs(plan, each * by)$events, ordered = TRUE),
-                  spec$epsilon)
+      events <- c(spec$reserve$events, iht_with_costs(plan, each * by)$events)
+      total_delta(compose_events(events, ordered = TRUE), spec$epsilon)
     })
     plan <- iht_with_costs(plan, each * by)
   }

@@ -66,7 +66,8 @@ dp_lasso <- function(x, ...) {
 #' @export
 dp_lasso.formula <- function(formula, data, epsilon, delta, ..., radius, subset = NULL,
                              offset = NULL, na.action = NULL, gradient = NULL, solver = NULL,
-                             refit = NULL, moment = NULL, scale = NULL, budget = NULL,
+                             refit = NULL, moment = NULL, scale = NULL, unit = NULL,
+                             unit_weight = c("sum", "mean"), max_rows = NULL, budget = NULL,
                              control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lasso_spec(epsilon, delta, radius, gradient, solver, refit, moment, budget, control)
@@ -76,6 +77,8 @@ dp_lasso.formula <- function(formula, data, epsilon, delta, ..., radius, subset 
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame()
   )
+  schema <- with_units(schema, unit, schema$live$columns, parent.frame())
+  spec <- plan_units(spec, schema, unit_rule(unit, unit_weight, max_rows))
   run_lasso(schema, spec, scale, na.action)
 }
 
@@ -83,7 +86,8 @@ dp_lasso.formula <- function(formula, data, epsilon, delta, ..., radius, subset 
 #' @export
 dp_lasso.default <- function(x, y, epsilon, delta, ..., radius, intercept = TRUE, offset = NULL,
                              subset = NULL, na.action = NULL, gradient = NULL, solver = NULL,
-                             refit = NULL, moment = NULL, scale = NULL, budget = NULL,
+                             refit = NULL, moment = NULL, scale = NULL, unit = NULL,
+                             unit_weight = c("sum", "mean"), max_rows = NULL, budget = NULL,
                              control = dp_control()) {
   if (is.character(x)) {
     dp_abort("`x` is text: write a formula without quotes, dp_lasso(y ~ x1, data = ...).")
@@ -92,6 +96,8 @@ dp_lasso.default <- function(x, y, epsilon, delta, ..., radius, intercept = TRUE
   spec <- lasso_spec(epsilon, delta, radius, gradient, solver, refit, moment, budget, control)
   if (missing(y)) dp_abort("`y` is missing: give the response, or a formula first.")
   schema <- schema_matrix(x, y, offset, check_flag(intercept, "intercept"), subset, sparse = TRUE)
+  schema <- with_units(schema, unit)
+  spec <- plan_units(spec, schema, unit_rule(unit, unit_weight, max_rows))
   run_lasso(schema, spec, scale, na.action)
 }
 

@@ -5,6 +5,7 @@
 # the standard deviation of the noise in the last stage.
 descend <- function(rows, pre, plan, n, control) {
   norm <- row_norms(rows, pre$root)
+  rows$root <- pre$root
   k <- length(pre$start)
   w <- pre$start
   bounds <- sds <- h <- numeric(length(plan$steps))
@@ -72,8 +73,9 @@ ROBUST_CURVATURE <- c(huber = 1, biweight = 25 * sqrt(5) / 16)
 robust_rule <- function(rows, norm, w, plan, stage, n, bounds, control) {
   sigma <- plan$sigma
   if (length(sigma) == 0L) {
-    alone <- ifelse(norm < Inf, 1, Inf)
-    median <- clip_quantile(rows, alone, w, plan, n, 0.5, control)
+    single <- one_each(rows)
+    alone <- ifelse(row_norms(single) < Inf, 1, Inf)
+    median <- clip_quantile(single, alone, w, plan, n, 0.5, control)
     if (is.na(median)) {
       median <- if (plan$private) bounds[[stage - 1L]] / sqrt(length(w)) else 0
     }

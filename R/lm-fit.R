@@ -34,12 +34,14 @@ fit_lm <- function(problem, schema, plan, known, control) {
 standardised_rows <- function(problem, columns, schema, threads = 1) {
   own <- seq_len(ncol(problem$x))
   response <- length(own) + 1L
-  new_rows(
+  rows <- new_rows(
     problem$x, problem$y, problem$offset, problem$use, center = columns$center[own],
     inv_scale = ifelse(columns$found, 1 / columns$scale, 0)[own],
     y_center = columns$center[[response]], y_inv_scale = 1 / columns$scale[[response]],
     intercept = schema$intercept, threads = threads
   )
+  rows$units <- problem$units
+  rows
 }
 
 # What one unit of each standardised coefficient is in the caller's units.
@@ -88,6 +90,7 @@ tune_part <- function(out, problem, schema, plan, known, which, part, control) {
   if (length(which) == 0L) {
     return(out)
   }
+  problem <- one_each(problem)
   # the response alone needs no x, which may be sparse
   x <- if (is_sparse(problem$x)) matrix(0, nrow(problem$x), 1L) else problem$x
   rows <- new_rows(x, problem$y, problem$offset, problem$use, intercept = schema$intercept,
@@ -110,6 +113,7 @@ tune_part <- function(out, problem, schema, plan, known, which, part, control) {
 # constant columns do no harm. The second pass is about the means of the first.
 plain_scales <- function(problem, n, threads) {
   p <- ncol(problem$x)
+  problem <- one_each(problem)
   center <- rep(0, p + 1L)
   for (pass in 1:2) {
     rows <- new_rows(problem$x, problem$y, problem$offset, problem$use,

@@ -120,8 +120,9 @@ WEIGHTS_REFUSED <- c(
 #' @export
 dp_lm.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, offset = NULL,
                           na.action = NULL, loss = loss_squared(), penalty = NULL, scale = NULL,
-                          gradient = grad_clipped(), constraint = no_constraint(),
-                          budget = NULL, control = dp_control()) {
+                          gradient = grad_clipped(), constraint = no_constraint(), unit = NULL,
+                          unit_weight = c("sum", "mean"), max_rows = NULL, budget = NULL,
+                          control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, penalty, budget, control)
   spec$arguments <- stored_arguments(environment())
@@ -129,6 +130,8 @@ dp_lm.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, off
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame()
   )
+  schema <- with_units(schema, unit, schema$live$columns, parent.frame())
+  spec <- plan_units(spec, schema, unit_rule(unit, unit_weight, max_rows))
   run_lm(schema, spec, scale, na.action)
 }
 
@@ -137,6 +140,7 @@ dp_lm.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, off
 dp_lm.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset = NULL,
                           subset = NULL, na.action = NULL, loss = loss_squared(), penalty = NULL,
                           scale = NULL, gradient = grad_clipped(), constraint = no_constraint(),
+                          unit = NULL, unit_weight = c("sum", "mean"), max_rows = NULL,
                           budget = NULL, control = dp_control()) {
   if (is.character(x)) {
     dp_abort("`x` is text: write a formula without quotes, dp_lm(y ~ x1, data = ...).")
@@ -144,6 +148,8 @@ dp_lm.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset = 
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, penalty, budget, control)
   schema <- schema_matrix(x, y, offset, check_flag(intercept, "intercept"), subset)
+  schema <- with_units(schema, unit)
+  spec <- plan_units(spec, schema, unit_rule(unit, unit_weight, max_rows))
   run_lm(schema, spec, scale, na.action)
 }
 
@@ -209,7 +215,7 @@ regression_mu <- function(spec) {
   if (spec$epsilon == Inf && is.null(spec$budget)) {
     return(Inf)
   }
-  ledger_allowance(spec$budget, spec$epsilon, spec$delta, "gaussian")$mu
+  spec_allowance(spec, "gaussian")$mu
 }
 
 # After a last public check that the plan fits the grids.
@@ -224,18 +230,21 @@ planned_events <- function(plan, schema, tuned) {
 # What all regressions do once there is a plan; `...`: more for the fit.
 run_regression <- function(schema, spec, plan, events, known, na.action, fitter, ...) {
   n <- schema$n
+  events <- c(spec$reserve$events, events)
   warn_small_lm(plan, n)
   warn_large_delta(spec$delta, n)
   use <- curator_check(schema, na.action)
   announce_charge(schema, spec, events, na.action)
   ledger_charge(spec$budget, events, spec$epsilon, spec$delta, paste0("dp_", spec$front))
-  fit <- fitter(frame_values(schema, use), schema, plan, known, spec$control)
+  problem <- unit_problem(frame_values(schema, use), schema, spec)
+  fit <- fitter(problem, schema, plan, known, spec$control)
   names <- c(setdiff(schema$columns, "(Intercept)"), schema$response)
   warn_not_found(fit$found, names, if (spec$loss$name == "mean") "their centre is returned.")
   out <- new_dp_fit(
     spec$front, fit$coefficients, n,
     new_privacy(spec$epsilon, spec$delta, events, rng = spec$control$rng,
-                calibration = spec$control$calibration),
+                calibration = spec$control$calibration,
+                unit = if (has_units(schema)) "unit" else "row"),
     schema = strip_schema(schema), center = stats::setNames(fit$center, names),
     scale = stats::setNames(fit$scale, names), found = stats::setNames(fit$found, names),
     bound = fit$bound, sd = fit$sd, loss = spec$loss$name, gradient = spec$gradient$name,

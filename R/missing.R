@@ -41,7 +41,7 @@ curator_check <- function(schema, na.action = NULL) {
   if (!any(vapply(columns, anyNA, NA))) {
     return(invisible(use))
   }
-  complete <- complete_rows(columns, schema$n)
+  complete <- complete_rows(columns, live_rows(schema))
   if (action == "omit") {
     use <- if (is.null(use)) complete else use & complete
   } else if (is.null(use) || any(use & !complete)) {
@@ -71,6 +71,6 @@ subset_rows <- function(schema) {
     return(NULL)
   }
   env <- binding_env(schema$bindings$arguments)
-  code <- evaluate_spec(spec, schema$live$columns, NULL, schema$n, env)
+  code <- evaluate_spec(spec, schema$live$columns, NULL, live_rows(schema), env)
   !is.na(code) & code == 2L
 }

@@ -40,7 +40,9 @@ row_norms <- function(rows, root = NULL, with_response = FALSE) {
 
 # w = NULL: the norms themselves; else the gradients' sizes at w.
 release_sizes <- function(rows, norm, w, loss, cells, law, key = NULL, exact = FALSE) {
-  .Call(C_count_sizes, rows, norm, w, loss, as.double(cells), law$unit, law$noise, key, exact)
+  .Call(
+    C_count_sizes, rows, norm, w, loss, rows$root, as.double(cells), law$unit, law$noise, key, exact
+  )
 }
 
 # The mean of (1, z, y)(1, z, y)' over the n rows.

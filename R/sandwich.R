@@ -71,25 +71,62 @@ row_weights <- function(rows, norm, w, rule) {
   list(psi = ifelse(live, psi, 0), second = ifelse(live, second, 0))
 }
 
+# The same for one row of each unit, whose expectation over the draw of the row is the sum over the
+# unit, and the gradients of units. `single`: these rows.
+unit_sandwich_weights <- function(rows, norm, w, rule, root, single) {
+  units <- rows$units
+  gradients <- unit_gradients(rows, norm, w, rule)
+  size <- row_norms(new_rows(gradients), root)
+  # nothing is clipped yet where the covariates' own weights count
+  alone <- replace(rule, "bound", Inf)
+  weights <- row_weights(single, ifelse(row_norms(single, root) < Inf, 1, Inf), w, alone)
+  share <- row_weight(units) * diff(units$start)
+  share <- share * if (rule$estimator == "clipped") {
+    ifelse(size <= rule$bound, 1, 0)
+  } else {
+    squares <- rowsum_of(units, storage_weights(rows)^2 * ifelse(norm < Inf, norm, 0)^2)
+    pmin(1, rule$bound / pmax(sqrt(squares), 1e-100))
+  }
+  list(gradients = gradients, second = weights$second * share)
+}
+
+# Sums over the rows of each unit.
+rowsum_of <- function(units, v) {
+  total <- c(0, cumsum(v[units$order + 1L]))
+  diff(total[units$start + 1L])
+}
+
 # A and B with their noise: `curvature` is in units of the loss's derivative over `tuning`.
 noisy_sandwich <- function(rows, norm, w, root, size, rule, plan, n, control) {
-  weights <- row_weights(rows, norm, w, rule)
+  single <- one_each(rows)
+  several <- !is.null(rows$units)
+  weights <- if (several) unit_sandwich_weights(rows, norm, w, rule, root, single) else
+    row_weights(rows, norm, w, rule)
   k <- nrow(root)
   cost <- sandwich_costs(plan)
-  one <- function(weight, bound, cost) {
+  one <- function(weight, bound, cost, of = single) {
     law <- list(step = 0, noise = c(0, 0), sd = 0)
     if (plan$private) law <- moment_law(n, k, cost, bound)
-    list(value = release_weighted_moments(rows, weight, root, bound, law, release_key(control)),
+    list(value = release_weighted_moments(of, weight, root, bound, law, release_key(control)),
          sd = law$sd)
   }
   bound <- curvature_bound(rule, size, k, n * cost[["curvature"]])
+  if (several) bound <- bound * sqrt(min(rows$units$most * rows$units$scale, UNIT_REACH))
   curvature <- one(sqrt(pmax(weights$second, 0)), bound, cost[["curvature"]])
   if (curvature_releases(plan$loss) > 1) {
     below <- one(sqrt(pmax(-weights$second, 0)), bound, cost[["curvature"]])
     curvature <- list(value = curvature$value - below$value, sd = sqrt(2) * curvature$sd)
   }
-  list(curvature = curvature, spread = one(weights$psi, rule$bound, cost[["spread"]]))
+  spread <- if (several) {
+    one(rep(1, n), rule$bound, cost[["spread"]], new_rows(weights$gradients))
+  } else {
+    one(weights$psi, rule$bound, cost[["spread"]])
+  }
+  list(curvature = curvature, spread = spread)
 }
+
+# Rows of units may count for several, but the level allows for so many at most.
+UNIT_REACH <- 4
 
 # ---- matrices without their noise -----------------------------------------------------
 

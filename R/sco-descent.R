@@ -65,8 +65,9 @@ sco_tuning <- function(state, w, plan, control) {
   }
   sigma <- state$sigma
   if (length(sigma) == 0L) {
-    alone <- ifelse(state$norm < Inf, 1, Inf)
-    median <- clip_quantile(state$rows, alone, w, plan, state$n, 0.5, control)
+    single <- one_each(state$rows)
+    alone <- ifelse(row_norms(single) < Inf, 1, Inf)
+    median <- clip_quantile(single, alone, w, plan, state$n, 0.5, control)
     # nothing stands out of the noise: the response's own scale
     sigma <- if (is.na(median)) 1 else median / stats::qnorm(0.75)
   }

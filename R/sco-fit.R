@@ -54,8 +54,9 @@ sco_moments <- function(rows, plan, schema, loss, control) {
   }
   report_stage(control, "second moments")
   if (loss$name == "logistic") rows <- centred_response(rows)
+  rows <- one_each(rows)
   if (loss$name == "user") {
-    rows$y <- rep(0, schema$n)
+    rows$y <- rep(0, nrow(rows$x))
     rows["offset"] <- list(NULL)
     rows$y_center <- 0
   }
@@ -85,6 +86,7 @@ sco_state <- function(problem, rows, columns, schema, noisy, plan, spec) {
     y = problem$y, offset = problem$offset, events = events
   )
   root <- if (is_record(spec$gradient)) pre$root
+  state$rows$root <- root
   state$norm <- if (loss$name != "mean") row_norms(rows, root)
   state$shift <- if (loss$name == "mean") columns$center[seq_len(p)] else 0
   state$project <- ball_projection(state)

@@ -106,8 +106,9 @@ dp_sco <- function(x, ...) {
 #' @export
 dp_sco.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, offset = NULL,
                            na.action = NULL, loss = loss_squared(), constraint = no_constraint(),
-                           gradient = NULL, solver = NULL, penalty = NULL,
-                           moment = NULL, scale = NULL, budget = NULL, control = dp_control()) {
+                           gradient = NULL, solver = NULL, penalty = NULL, moment = NULL,
+                           scale = NULL, unit = NULL, unit_weight = c("sum", "mean"),
+                           max_rows = NULL, budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- sco_spec(epsilon, delta, loss, gradient, constraint, solver, penalty, moment, budget,
                    control)
@@ -121,6 +122,8 @@ dp_sco.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, of
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame(), binary = binary
   )
+  schema <- with_units(schema, unit, schema$live$columns, parent.frame())
+  spec <- plan_units(spec, schema, unit_rule(unit, unit_weight, max_rows))
   response <- schema$variables[[1L]]$signature
   start_sco(schema, spec, scale, na.action,
             if (binary) response_classes(response$kind, response$levels))
@@ -131,8 +134,9 @@ dp_sco.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, of
 dp_sco.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset = NULL,
                            subset = NULL, na.action = NULL, loss = loss_squared(),
                            constraint = no_constraint(), gradient = NULL, solver = NULL,
-                           penalty = NULL, moment = NULL, scale = NULL,
-                           budget = NULL, control = dp_control()) {
+                           penalty = NULL, moment = NULL, scale = NULL, unit = NULL,
+                           unit_weight = c("sum", "mean"), max_rows = NULL, budget = NULL,
+                           control = dp_control()) {
   if (is.character(x)) {
     dp_abort("`x` is text: write a formula without quotes, dp_sco(y ~ x1, data = ...).")
   }
@@ -151,6 +155,8 @@ dp_sco.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset =
   y <- code_response(y, spec$loss$name == "logistic")
   schema <- schema_matrix(x, y$values, offset, intercept, subset,
                           sparse = own_solver(spec$constraint) != "pgd")
+  schema <- with_units(schema, unit)
+  spec <- plan_units(spec, schema, unit_rule(unit, unit_weight, max_rows))
   start_sco(schema, spec, scale, na.action, y$classes)
 }
 

@@ -7,6 +7,7 @@ SIZE_WINDOW <- 3
 rough_columns <- function(columns, problem, schema, plan, known, control) {
   which <- which(is.na(known$scale) | is.na(known$center))
   which <- which[which <= plan$p]
+  problem <- one_each(problem)
   rows <- new_rows(problem$x, problem$y, problem$offset, problem$use,
                    intercept = schema$intercept, which = which - 1, threads = control$threads)
   law <- count_law("gaussian", schema$n, plan$cost[["sizes"]], sqrt(2 * length(which)))
@@ -94,7 +95,7 @@ plain_columns <- function(problem, schema, plan, known, control) {
   columns <- fw_columns(problem, schema, list(private = FALSE, centred = TRUE), known, control)
   columns$later <- list(center = known$center, scale = known$scale)
   if (!is_sparse(problem$x)) {
-    rows <- if (is.null(problem$use)) rep(TRUE, schema$n) else problem$use
+    rows <- if (is.null(problem$use)) rep(TRUE, nrow(problem$x)) else problem$use
     for (j in which(is.na(known$center[seq_len(p)]) | is.na(known$scale[seq_len(p)]))) {
       v <- problem$x[rows, j]
       v <- v[is.finite(v)]

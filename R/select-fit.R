@@ -82,7 +82,7 @@ first_intercept <- function(state, plan, control) {
   if (!state$intercept || (plan$private && plan$cost[["start"]] == 0)) {
     return(0)
   }
-  state$rows$x <- matrix(0, state$n, 0L)
+  state$rows$x <- matrix(0, nrow(state$rows$x), 0L)
   state$rows$center <- state$rows$inv_scale <- numeric()
   state$norm <- row_norms(state$rows)
   state$p <- 0

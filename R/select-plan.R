@@ -42,7 +42,7 @@ plan_select <- function(n, p, spec, known, intercept, keep, total, sparse = FALS
   if (!is.finite(spec$epsilon) && is.null(spec$budget)) {
     return(plain_select(n, p, spec, known, intercept, keep, total, kind))
   }
-  mu <- sqrt(2 * ledger_allowance(spec$budget, spec$epsilon, spec$delta, "mixed")$rho)
+  mu <- sqrt(2 * spec_allowance(spec, "mixed")$rho)
   tuned <- tuned_columns(known, intercept)
   plan <- list(
     private = TRUE, pure = FALSE, kind = "gaussian", n = n, p = p, k = p + intercept,
@@ -61,7 +61,8 @@ plan_select <- function(n, p, spec, known, intercept, keep, total, sparse = FALS
   plan <- made(1)
   if (is.null(spec$budget)) {
     plan <- made(largest_cost(1, spec$delta, function(by) {
-      total_delta(compose_events(made(by)$events, ordered = TRUE), spec$epsilon)
+      total_delta(compose_events(c(spec$reserve$events, made(by)$events), ordered = TRUE),
+                  spec$epsilon)
     }))
   }
   check_select_laws(plan, kind)

@@ -76,7 +76,8 @@ dp_sparse <- function(x, ...) {
 #' @export
 dp_sparse.formula <- function(formula, data, epsilon, delta, ..., sparsity = NULL, subset = NULL,
                               offset = NULL, na.action = NULL, loss = "squared", gradient = NULL,
-                              solver = NULL, moment = NULL, scale = NULL, budget = NULL,
+                              solver = NULL, moment = NULL, scale = NULL, unit = NULL,
+                              unit_weight = c("sum", "mean"), max_rows = NULL, budget = NULL,
                               control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- sparse_spec(epsilon, delta, sparsity, loss, gradient, solver, moment, budget, control)
@@ -87,6 +88,8 @@ dp_sparse.formula <- function(formula, data, epsilon, delta, ..., sparsity = NUL
     formula, data, subset = substitute(subset), offset = substitute(offset),
     caller = parent.frame(), binary = binary
   )
+  schema <- with_units(schema, unit, schema$live$columns, parent.frame())
+  spec <- plan_units(spec, schema, unit_rule(unit, unit_weight, max_rows))
   response <- schema$variables[[1L]]$signature
   run_sparse(schema, spec, scale, na.action,
              if (binary) response_classes(response$kind, response$levels))
@@ -97,6 +100,7 @@ dp_sparse.formula <- function(formula, data, epsilon, delta, ..., sparsity = NUL
 dp_sparse.default <- function(x, y, epsilon, delta, ..., sparsity = NULL, intercept = TRUE,
                               offset = NULL, subset = NULL, na.action = NULL, loss = "squared",
                               gradient = NULL, solver = NULL, moment = NULL, scale = NULL,
+                              unit = NULL, unit_weight = c("sum", "mean"), max_rows = NULL,
                               budget = NULL, control = dp_control()) {
   if (is.character(x)) {
     dp_abort("`x` is text: write a formula without quotes, dp_sparse(y ~ x1, data = ...).")
@@ -107,6 +111,8 @@ dp_sparse.default <- function(x, y, epsilon, delta, ..., sparsity = NULL, interc
   y <- code_response(y, spec$loss$name == "logistic")
   schema <- schema_matrix(x, y$values, offset, check_flag(intercept, "intercept"), subset,
                           sparse = TRUE)
+  schema <- with_units(schema, unit)
+  spec <- plan_units(spec, schema, unit_rule(unit, unit_weight, max_rows))
   run_sparse(schema, spec, scale, na.action, y$classes)
 }
 
@@ -219,7 +225,7 @@ largest_sparsity <- function(n, p, spec) {
   if (!is.finite(spec$epsilon) && is.null(spec$budget)) {
     return(min(p, 40))
   }
-  total <- ledger_allowance(spec$budget, spec$epsilon, spec$delta, "mixed")
+  total <- spec_allowance(spec, "mixed")
   affordable_slopes(n, p, sqrt(2 * total$rho))
 }
 

@@ -3,7 +3,8 @@
 # Arguments of the formula methods that can be kept; the others are the data's or the ledger's.
 KEPT_ARGUMENTS <- c(
   "epsilon", "delta", "radius", "sparsity", "loss", "family", "penalty", "scale", "gradient",
-  "constraint", "solver", "refit", "moment", "na.action", "control"
+  "constraint", "solver", "refit", "moment", "na.action", "unit", "unit_weight", "max_rows",
+  "control"
 )
 
 # In bytes: no fit grows by a large polytope.
@@ -21,13 +22,15 @@ stored_arguments <- function(frame) {
   })
   keep <- vapply(values, is_storable, NA)
   list(
-    values = values[keep], forgotten = c(names[!keep], Filter(given, c("subset", "offset")))
+    values = values[keep],
+    forgotten = c(names[!keep], Filter(given, c("subset", "offset")))
   )
 }
 
 stored_argument <- function(name, value) {
   switch(name, family = "binomial",
     na.action = if (resolve_na_action(value) == "omit") "na.omit" else "na.fail",
+    unit = if (inherits(value, "formula")) stored_formula(value) else new.env(),
     plain_argument(value)
   )
 }
@@ -44,7 +47,7 @@ plain_argument <- function(v) {
   }
 }
 
-is_storable <- function(v) !holds_code(v) && utils::object.size(v) <= KEPT_SIZE
+is_storable <- function(v) (inherits(v, "formula") || !holds_code(v)) && utils::object.size(v) <= KEPT_SIZE
 
 holds_code <- function(v) {
   if (is.list(v)) any(vapply(v, holds_code, NA)) else !is.atomic(v) && !is.null(v)

@@ -4,48 +4,8 @@
 #include <string.h>
 
 #include "dph_groups.h"
-
-DPH_KERNEL static void clipped_multiplier(const double *psi, const double *norm,
-                                          double bound, double *restrict out) {
-  for (size_t i = 0; i < DPH_BLOCK; i++) {
-    const double size = norm[i] > 1e-100 ? norm[i] : 1e-100;
-    const double most = bound / size;
-    double m = psi[i] < most ? psi[i] : most; /* NaN becomes most; undone below */
-    m = m > -most ? m : -most;
-    out[i] = psi[i] == psi[i] ? m : 0.0;
-  }
-}
-
-DPH_KERNEL static void covariate_multiplier(const double *psi, const double *norm,
-                                            double bound, double *restrict out) {
-  for (size_t i = 0; i < DPH_BLOCK; i++) {
-    const double size = norm[i] > 1e-100 ? norm[i] : 1e-100;
-    const double ratio = bound / size;
-    const double share = ratio < 1.0 ? ratio : 1.0;
-    double m = psi[i] < 1.0 ? psi[i] : 1.0; /* NaN becomes 1; undone below */
-    m = m > -1.0 ? m : -1.0;
-    out[i] = (psi[i] == psi[i] ? m : 0.0) * share;
-  }
-}
-
-static const dph_estimator estimators[] = {
-    {"clipped", clipped_multiplier, NULL, 0},
-    {"covariate", covariate_multiplier, NULL, 0},
-    {"winsorized", NULL, dph_element_winsorize, 0},
-    {"truncated", NULL, dph_element_truncate, 0},
-    {"catoni", NULL, dph_element_catoni, 0},
-    {"catoni_smooth", NULL, dph_element_catoni_smooth, 0},
-    {"shrunken", NULL, dph_element_plain, 1},
-};
-
-const dph_estimator *dph_estimator_find(const char *name) {
-  for (size_t i = 0; i < sizeof estimators / sizeof estimators[0]; i++) {
-    if (strcmp(estimators[i].name, name) == 0) {
-      return &estimators[i];
-    }
-  }
-  return NULL;
-}
+#include "dph_psi.h"
+#include "dph_units.h"
 
 /* Rows that exist but add zero are marked by an infinite norm. */
 static void mark_invalid(const unsigned char *valid, size_t len, double *v) {
@@ -81,12 +41,19 @@ static void pass_chunk(void *task, const dph_part *part) {
   }
 }
 
-/* A pass that fills `out`. */
+/* A pass that fills `out`, a number per record or (norms, margins) per row. */
 static dph_status run_pass(pass *task, const dph_poll *poll, dph_error *err) {
   dph_walk walk = dph_work_plan(task->rows, task->work, 0, 0);
   walk.task = task;
   walk.chunk = pass_chunk;
   return dph_walk_run(&walk, poll, err);
+}
+
+/* The rows, whatever units they belong to. */
+static dph_rows one_by_one(const dph_rows *rows) {
+  dph_rows single = *rows;
+  single.units = NULL;
+  return single;
 }
 
 static void norms_block(const pass *task, size_t start, dph_block *work, size_t sum) {
@@ -109,73 +76,21 @@ static void norms_block(const pass *task, size_t start, dph_block *work, size_t 
 dph_status dph_row_norms(const dph_rows *rows, const double *root, int with_response,
                          const dph_gradient_work *work, const dph_poll *poll, double *norm,
                          dph_error *err) {
-  pass task = {.rows = rows, .root = root, .with_response = with_response, .work = work,
+  const dph_rows single = one_by_one(rows);
+  pass task = {.rows = &single, .root = root, .with_response = with_response, .work = work,
                .block = norms_block, .out = norm};
   return run_pass(&task, poll, err);
 }
 
-/* ---- derivatives -------------------------------------------------------------- */
-
-static void clamp(double *v, size_t len, double bound) {
-  for (size_t i = 0; i < len; i++) {
-    v[i] = v[i] < bound ? (v[i] > -bound ? v[i] : -bound) : bound;
-  }
-}
-
-/* A column clamped, and its part of the margins. */
-DPH_KERNEL static void shrink_column(double *restrict z, double bound, double w,
-                                     double *restrict eta) {
-  for (size_t i = 0; i < DPH_BLOCK; i++) {
-    double v = z[i] > -bound ? z[i] : -bound;
-    v = v < bound ? v : bound;
-    z[i] = v;
-    eta[i] += v * w;
-  }
-}
-
-/* Rows with covariates and response clamped, then their margins. */
-static size_t shrunken_margin(const dph_rows *rows, size_t start, const double *norm,
-                              const double *w, double bound, dph_block *work) {
-  const size_t k = dph_rows_columns(rows), first = rows->intercept ? 1 : 0;
-  const size_t len = dph_rows_fill(rows, start, work->z, work->y, work->valid);
-  clamp(work->y, DPH_BLOCK, bound);
-  memset(work->eta, 0, DPH_BLOCK * sizeof(double));
-  for (size_t i = 0; i < len; i++) {
-    const size_t at = dph_rows_at(rows, start + i);
-    work->valid[i] = (unsigned char)(work->valid[i] && norm[at] < INFINITY);
-    work->eta[i] = rows->offset_in_margin && rows->offset ? rows->offset[at] : 0.0;
-  }
-  for (size_t j = 0; j < k; j++) {
-    const double most = j < first ? 1.0 : bound;
-    shrink_column(work->z + j * DPH_BLOCK, most, w[j], work->eta);
-  }
-  return len;
-}
-
-/* Margins and derivatives of one block into work->eta and work->psi. */
-static size_t block_psi(const dph_rows *rows, size_t start, const double *norm,
-                        const double *w, const dph_gradient_rule *rule,
-                        dph_block *work) {
-  if (rule->estimator && rule->estimator->shrinks) {
-    const size_t len = shrunken_margin(rows, start, norm, w, rule->bound, work);
-    rule->loss->derivative(work->eta, work->y, DPH_BLOCK, rule->tuning, work->psi);
-    return len;
-  }
-  const size_t len = dph_rows_fill_margin(rows, start, norm, w, work->z, work->y,
-                                          work->eta, work->valid);
-  if (rule->psi) {
-    memset(work->psi, 0, DPH_BLOCK * sizeof(double));
-    for (size_t i = 0; i < len; i++) {
-      work->psi[i] = rule->psi[dph_rows_at(rows, start + i)];
-    }
-  } else {
-    rule->loss->derivative(work->eta, work->y, DPH_BLOCK, rule->tuning, work->psi);
-  }
-  return len;
+static void unit_sizes_block(const pass *task, size_t start, dph_block *work, size_t sum) {
+  const size_t len = dph_unit_block(task->rows, start, task->norm, task->w, task->rule, work);
+  (void)sum;
+  memcpy(task->out + start, work->unit->eta, len * sizeof(double));
+  mark_invalid(work->unit->valid, len, task->out + start);
 }
 
 static void sizes_block(const pass *task, size_t start, dph_block *work, size_t sum) {
-  const size_t len = block_psi(task->rows, start, task->norm, task->w, task->rule, work);
+  const size_t len = dph_block_psi(task->rows, start, task->norm, task->w, task->rule, work);
   (void)sum;
   for (size_t i = 0; i < len; i++) {
     task->out[start + i] = fabs(work->psi[i]) * task->norm[start + i];
@@ -184,11 +99,12 @@ static void sizes_block(const pass *task, size_t start, dph_block *work, size_t 
 }
 
 dph_status dph_gradient_sizes(const dph_rows *rows, const double *norm, const double *w,
-                              const dph_loss *loss, const dph_gradient_work *work,
-                              const dph_poll *poll, double *size, dph_error *err) {
-  const dph_gradient_rule rule = {.loss = loss};
+                              const dph_loss *loss, const double *root,
+                              const dph_gradient_work *work, const dph_poll *poll,
+                              double *size, dph_error *err) {
+  const dph_gradient_rule rule = {.loss = loss, .root = root};
   pass task = {.rows = rows, .norm = norm, .w = w, .rule = &rule, .work = work,
-               .block = sizes_block, .out = size};
+               .block = rows->units ? unit_sizes_block : sizes_block, .out = size};
   if (loss->tuned) {
     return dph_fail(err, DPH_ERR_ARGUMENT, "sizes are those of a loss without tuning");
   }
@@ -216,15 +132,6 @@ static void record_weights(const dph_rows *rows, size_t start, size_t len, const
   valid_times(work->valid, inv_step, work->m);
 }
 
-/* psi finite, so that psi z is never NaN; a NaN derivative and a row that adds zero: 0. */
-static void bound_psi(const dph_gradient_rule *rule, dph_block *work) {
-  const double most = rule->psi_bound < 1e300 ? rule->psi_bound : 1e300;
-  for (size_t i = 0; i < DPH_BLOCK; i++) {
-    const double psi = work->psi[i] == work->psi[i] && work->valid[i] ? work->psi[i] : 0.0;
-    work->psi[i] = psi < most ? (psi > -most ? psi : -most) : most;
-  }
-}
-
 /* On the grid, without groups, clamping to +-limit steps is winsorising: nothing is left
  * to transform. */
 static dph_element own_element(const dph_gradient_rule *rule) {
@@ -233,12 +140,19 @@ static dph_element own_element(const dph_gradient_rule *rule) {
   return by_limit ? NULL : rule->estimator->element;
 }
 
-/* Weights in steps: of T(psi z), with the weight of the record's group, or of z. */
+/* The same for units, whose lengths are at hand. */
+static void unit_weights(const dph_gradient_rule *rule, dph_block *unit) {
+  const double bound = rule->bound * (1.0 - DPH_NORM_SLACK);
+  const dph_estimator *clipped = dph_estimator_find("clipped");
+  clipped->multiplier(unit->psi, unit->eta, bound, unit->m);
+  valid_times(unit->valid, rule->step > 0.0 ? 1.0 / rule->step : 1.0, unit->m);
+}
+
+/* Weights in steps: of T(psi z), with the weight of the record's group, or of z; psi is bounded. */
 static void coordinate_weights(const dph_rows *rows, size_t start, size_t len,
                                const dph_gradient_rule *rule, dph_block *work) {
   const double inv_step = rule->step > 0.0 ? 1.0 / rule->step : 1.0;
   const int of_z = own_element(rule) == NULL;
-  bound_psi(rule, work);
   for (size_t i = 0; i < DPH_BLOCK; i++) {
     work->m[i] = of_z ? work->psi[i] * inv_step : inv_step;
   }
@@ -283,21 +197,40 @@ static void add_column(const dph_rows *rows, size_t start, size_t len,
 
 static dph_status rule_check(const dph_rows *rows, const dph_gradient_rule *rule,
                              dph_error *err) {
-  if (rule->groups > 0 && (rule->estimator->multiplier || !rule->group)) {
-    return dph_fail(err, DPH_ERR_ARGUMENT, "groups go with coordinates only");
+  if (rule->groups > 0 && (rule->estimator->multiplier || !rule->group || rows->units)) {
+    return dph_fail(err, DPH_ERR_ARGUMENT, "groups go with coordinates of single rows only");
   }
-  return rule->step > 0.0 ? dph_fixed_check(rows->n, rule->limit, err) : DPH_OK;
+  return rule->step > 0.0 ? dph_fixed_check(dph_rows_records(rows), rule->limit, err) : DPH_OK;
+}
+
+/* The block's records with their weights, in steps: rows, or units. */
+static dph_block *weighted_block(const pass *task, size_t start, dph_block *work, size_t *len) {
+  const dph_gradient_rule *rule = task->rule;
+  const int whole = rule->estimator->multiplier != NULL;
+  if (task->rows->units) {
+    *len = dph_unit_block(task->rows, start, task->norm, task->w, rule, work);
+    if (whole) {
+      unit_weights(rule, work->unit);
+    } else {
+      coordinate_weights(task->rows, start, *len, rule, work->unit);
+    }
+    return work->unit;
+  }
+  *len = dph_block_psi(task->rows, start, task->norm, task->w, rule, work);
+  if (whole) {
+    record_weights(task->rows, start, *len, task->norm, rule, work);
+  } else {
+    dph_bound_psi(rule, work);
+    coordinate_weights(task->rows, start, *len, rule, work);
+  }
+  return work;
 }
 
 static void sum_block(const pass *task, size_t start, dph_block *work, size_t sum) {
   const dph_rows *rows = task->rows;
   const size_t k = dph_rows_columns(rows), at = sum * task->stride;
-  const size_t len = block_psi(rows, start, task->norm, task->w, task->rule, work);
-  if (task->rule->estimator->multiplier) {
-    record_weights(rows, start, len, task->norm, task->rule, work);
-  } else {
-    coordinate_weights(rows, start, len, task->rule, work);
-  }
+  size_t len = 0;
+  work = weighted_block(task, start, work, &len);
   for (size_t j = 0; j < k; j++) {
     add_column(rows, start, len, task->rule, j, work, task->exact ? task->exact + at : NULL,
                task->exact ? NULL : task->plain + at);
@@ -389,7 +322,8 @@ static void margins_block(const pass *task, size_t start, dph_block *work, size_
 dph_status dph_margins(const dph_rows *rows, const double *norm, const double *w,
                        const dph_gradient_work *work, const dph_poll *poll, double *eta,
                        dph_error *err) {
-  pass task = {.rows = rows, .norm = norm, .w = w, .work = work, .block = margins_block,
+  const dph_rows single = one_by_one(rows);
+  pass task = {.rows = &single, .norm = norm, .w = w, .work = work, .block = margins_block,
                .out = eta};
   return run_pass(&task, poll, err);
 }
@@ -398,8 +332,14 @@ dph_status dph_margins(const dph_rows *rows, const double *norm, const double *w
  * NaN, which no cell takes, for a row that adds zero. */
 static void count_block(const pass *task, size_t start, dph_block *work, size_t sum) {
   const size_t k = dph_rows_columns(task->rows);
-  const size_t len = block_psi(task->rows, start, task->norm, task->w, task->rule, work);
-  bound_psi(task->rule, work);
+  size_t len;
+  if (task->rows->units) {
+    len = dph_unit_block(task->rows, start, task->norm, task->w, task->rule, work);
+    work = work->unit;
+  } else {
+    len = dph_block_psi(task->rows, start, task->norm, task->w, task->rule, work);
+    dph_bound_psi(task->rule, work);
+  }
   for (size_t j = 0; j < k; j++) {
     double *z = work->z + j * DPH_BLOCK;
     dph_element_plain(z, work->psi, &task->rule->element);

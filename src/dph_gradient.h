@@ -25,52 +25,19 @@
  * whole number. What one record changes is at most 2 limit in each coordinate,
  * 2 limit sqrt(k) in l2, exactly. No root goes with these.
  *
- * Groups (coordinate by coordinate only): record i is summed in group[i], weighted by
+ * With units (dph_units.h) a record is a unit: the same bounds hold for its summed gradient, and
+ * for replacing it with all its rows. Norms and margins stay those of rows.
+ *
+ * Groups (coordinate by coordinate of single rows only): record i is summed in group[i], weighted by
  * group_weight <= 1 of it, and the statistic is the median over groups (dph_groups.h), which
  * moves by no more. */
 #ifndef DPH_GRADIENT_H_INCLUDED
 #define DPH_GRADIENT_H_INCLUDED
 
 #include "dph_cells.h"
-#include "dph_element.h"
 #include "dph_fixed.h"
-#include "dph_loss.h"
-#include "dph_rows.h"
+#include "dph_rule.h"
 #include "dph_work.h"
-
-/* Relative error allowed to a computed norm; the plan keeps
- * (k + 8) 2^-52 cond(L) below it. */
-#define DPH_NORM_SLACK 1e-6
-
-typedef struct dph_estimator {
-  const char *name;
-  /* multiplier[i] from psi[i] and norm[i], before the grid; or NULL */
-  void (*multiplier)(const double *psi, const double *norm, double bound, double *out);
-  dph_element element; /* of a coordinate, or NULL */
-  int shrinks;         /* are covariates and response clamped first? */
-} dph_estimator;
-
-const dph_estimator *dph_estimator_find(const char *name);
-
-typedef struct {
-  const dph_loss *loss;
-  const double *tuning; /* of the loss, or NULL if it needs none */
-  const double *psi;    /* derivatives to be used, one per row of storage; NULL: the loss's */
-  const dph_estimator *estimator;
-  double bound; /* + inf: no clipping */
-  double psi_bound;
-  dph_element_rule element;
-  double step;  /* grid; 0: plain sums into `plain` */
-  double limit; /* integer clamp */
-  size_t groups;              /* 0: no groups */
-  const int *group;           /* one per row of storage, in 0, ..., groups - 1 */
-  const double *group_weight; /* groups */
-} dph_gradient_rule;
-
-/* Sums that a walk fills: k, or groups x k. */
-static inline size_t dph_rule_sums(const dph_gradient_rule *rule) {
-  return rule->groups > 0 ? rule->groups : 1;
-}
 
 /* norm[i] = ||L z_i|| for all n rows, + inf for a row that adds zero. root: k x k
  * lower triangular, column-major, or NULL. with_response: the norm of (z_i, y_i)
@@ -79,10 +46,12 @@ dph_status dph_row_norms(const dph_rows *rows, const double *root, int with_resp
                          const dph_gradient_work *work, const dph_poll *poll, double *norm,
                          dph_error *err);
 
-/* size[i] = |psi_i| norm_i at w, + inf for a row that adds zero. */
+/* size[i] = |psi_i| norm_i at w, + inf for a row that adds zero; with units the length of each
+ * one's gradient under the root (k x k lower triangular, or NULL: as it is). */
 dph_status dph_gradient_sizes(const dph_rows *rows, const double *norm, const double *w,
-                              const dph_loss *loss, const dph_gradient_work *work,
-                              const dph_poll *poll, double *size, dph_error *err);
+                              const dph_loss *loss, const double *root,
+                              const dph_gradient_work *work, const dph_poll *poll,
+                              double *size, dph_error *err);
 
 /* exact (integers) or, with step = 0, plain (doubles): the sums at w, dph_rule_sums() per
  * column, one column per coordinate. */

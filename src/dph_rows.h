@@ -10,7 +10,8 @@
  *
  * A view reads some of the rows, in an order of its own: with `index`, row i is row
  * index[i] of storage and n counts the rows of the view; columns stay `stride` apart.
- * Only the walks of dph_gradient.h know views.
+ * Only the walks of dph_gradient.h know views. So it is with `units`: records are then several
+ * rows each (dph_units.h).
  *
  * A row that is not in use, or that holds a non-finite number after
  * standardising, is a row of zeros: it adds zero to every sum. Whether that is
@@ -21,6 +22,15 @@
 #include "dph_base.h"
 
 #define DPH_BLOCK 256
+
+/* Which rows belong to which unit, and how much of them counts: see dph_units.h. */
+typedef struct {
+  size_t n;         /* units */
+  const int *order; /* rows of storage from 0, each at most once */
+  const int *start; /* n + 1, rising from 0: where the rows of a unit stand in `order` */
+  double most;      /* positive, or + inf */
+  double scale;     /* positive */
+} dph_units;
 
 typedef struct {
   const double *x; /* stride x p, column-major */
@@ -34,7 +44,13 @@ typedef struct {
   int intercept;
   int offset_in_margin; /* the offset is added to eta, not taken from the response */
   int threads;          /* asked for in passes over the rows (dph_threads.h) */
+  const dph_units *units; /* or NULL: a row is a record */
 } dph_rows;
+
+/* How many records a sum over the rows is one of. */
+static inline size_t dph_rows_records(const dph_rows *rows) {
+  return rows->units ? rows->units->n : rows->n;
+}
 
 /* k, the number of columns of the design. */
 size_t dph_rows_columns(const dph_rows *rows);

@@ -8,9 +8,10 @@
 
 /* z: DPH_BLOCK x (k + 1), so that the response may be the last column; the others
  * DPH_BLOCK each. */
-typedef struct {
+typedef struct dph_block {
   double *z, *y, *eta, *psi, *m, *work;
   unsigned char *valid;
+  struct dph_block *unit; /* of records that are units, or NULL */
 } dph_block;
 
 /* Own with dph_gradient_work_free(). */
@@ -26,7 +27,7 @@ dph_status dph_gradient_work_make(const dph_rows *rows, dph_gradient_work *w,
                                   dph_error *err);
 void dph_gradient_work_free(dph_gradient_work *w);
 
-/* A walk over the rows with no more threads than the working space has. */
+/* A walk over the records with no more threads than the working space has. */
 dph_walk dph_work_plan(const dph_rows *rows, const dph_gradient_work *w, int ordered,
                        size_t sum_bytes);
 

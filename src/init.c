@@ -22,7 +22,7 @@ static const R_CallMethodDef entries[] = {
     ENTRY(count_coordinates, 8),
     ENTRY(count_equal, 8),
     ENTRY(count_octaves, 7),
-    ENTRY(count_sizes, 9),
+    ENTRY(count_sizes, 10),
     ENTRY(draw_noise, 4),
     ENTRY(float_check, 0),
     ENTRY(gradient, 6),
@@ -43,6 +43,7 @@ static const R_CallMethodDef entries[] = {
     ENTRY(sparse_norms, 1),
     ENTRY(sparse_sound, 1),
     ENTRY(threads_max, 0),
+    ENTRY(unit_gradients, 4),
     ENTRY(weighted_moments, 8),
     {NULL, NULL, 0},
 };

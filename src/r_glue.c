@@ -93,6 +93,46 @@ dph_octaves r_octaves(SEXP cells) {
   return out;
 }
 
+const int *r_indices(SEXP x, size_t n, size_t below, const char *arg) {
+  if (TYPEOF(x) != INTSXP || (size_t)XLENGTH(x) != n) {
+    r_fail_named(arg, "whole numbers");
+  }
+  const int *v = INTEGER_RO(x);
+  for (size_t i = 0; i < n; i++) {
+    if (v[i] < 0 || (size_t)v[i] >= below) {
+      r_fail_named(arg, "whole numbers in range");
+    }
+  }
+  return v;
+}
+
+/* NULL, or a list with order, start, most and scale (dph_units.h). */
+static const dph_units *r_units(SEXP list, size_t stride) {
+  if (list == R_NilValue) {
+    return NULL;
+  }
+  dph_units *units = (dph_units *)(void *)R_alloc(1, sizeof(dph_units));
+  SEXP order = r_element(list, "order"), start = r_element(list, "start");
+  const size_t rows = (size_t)Rf_xlength(order), ends = (size_t)Rf_xlength(start);
+  units->order = r_indices(order, rows, stride, "order");
+  units->start = r_indices(start, ends, rows + 1, "start");
+  if (ends < 2 || units->start[0] != 0 || (size_t)units->start[ends - 1] != rows) {
+    r_fail_named("start", "one entry more than there are units, from 0 to the number of rows");
+  }
+  units->n = ends - 1;
+  for (size_t u = 0; u < units->n; u++) {
+    if (units->start[u] > units->start[u + 1]) {
+      r_fail_named("start", "rising numbers");
+    }
+  }
+  units->most = r_number(r_element(list, "most"), "most");
+  units->scale = r_number(r_element(list, "scale"), "scale");
+  if (!(units->most > 0.0) || !(units->scale > 0.0 && units->scale < INFINITY)) {
+    r_fail_named("most", "a positive number, like scale");
+  }
+  return units;
+}
+
 void r_rows_rest(SEXP list, dph_rows *rows) {
   SEXP use = r_element(list, "use");
   rows->stride = rows->n;
@@ -113,6 +153,7 @@ void r_rows_rest(SEXP list, dph_rows *rows) {
     }
     rows->use = LOGICAL_RO(use);
   }
+  rows->units = r_units(r_element(list, "units"), rows->n);
   if (rows->n == 0 || rows->p + (size_t)(rows->intercept != 0) == 0) {
     r_fail_named("x", "a matrix with rows and columns");
   }
@@ -131,6 +172,14 @@ dph_rows r_rows(SEXP list) {
   UNPROTECT(1);
   rows.x = REAL_RO(x);
   r_rows_rest(list, &rows);
+  return rows;
+}
+
+dph_rows r_single_rows(SEXP list) {
+  const dph_rows rows = r_rows(list);
+  if (rows.units) {
+    r_fail_argument("this is for single rows, not for units");
+  }
   return rows;
 }
 

@@ -26,16 +26,22 @@ const char *r_text(SEXP x, const char *arg);
 /* Doubles of length n, or an error; NULL for R's NULL if `optional`. */
 const double *r_doubles(SEXP x, size_t n, int optional, const char *arg);
 
+/* n integers in 0, ..., below - 1. */
+const int *r_indices(SEXP x, size_t n, size_t below, const char *arg);
+
 /* c(kind, bits) */
 dph_noise_law r_noise_law(SEXP noise);
 
 /* c(lo, hi, sub, has_sign) */
 dph_octaves r_octaves(SEXP cells);
 
-/* A list with x, y, offset, use, center, inv_scale, y_center, y_inv_scale, intercept
- * and threads (1 where it is missing); the pointers live as long as the list is
+/* A list with x, y, offset, use, center, inv_scale, y_center, y_inv_scale, intercept,
+ * threads (1 where it is missing) and units (none where it is missing); the pointers live as long as the list is
  * protected. */
 dph_rows r_rows(SEXP rows);
+
+/* The same for a walk that does not know units: refuses them. */
+dph_rows r_single_rows(SEXP rows);
 
 /* All of them but x, for *rows with n and p. */
 void r_rows_rest(SEXP list, dph_rows *rows);

@@ -26,7 +26,7 @@ static gradient_call r_gradient_call(SEXP rows_list, SEXP norm, SEXP w, SEXP pla
   call.norm = r_doubles(norm, call.rows.n, 0, "norm");
   call.w = r_doubles(w, k, 0, "w");
   call.rule = r_rule(plan, &call.rows);
-  (void)r_root(plan, k, &call.root_int);
+  call.rule.root = r_root(plan, k, &call.root_int);
   r_view(plan, &call.rows);
   call.noise = r_noise_law(r_element(plan, "noise"));
   if (call.noise.kind != DPH_NOISE_NONE && !(call.rule.step > 0.0)) {
@@ -134,7 +134,7 @@ SEXP r_count_coordinates(SEXP rows_list, SEXP norm, SEXP w, SEXP plan, SEXP cell
   dph_rng rng;
   r_guard_make(&guard);
   poll.user = &guard;
-  dph_status status = dph_fixed_check(call.rows.n, weight * (double)k, &err);
+  dph_status status = dph_fixed_check(dph_rows_records(&call.rows), weight * (double)k, &err);
   if (status == DPH_OK) {
     status = dph_gradient_work_make(&call.rows, &work, &err);
   }

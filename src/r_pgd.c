@@ -20,6 +20,7 @@ static dph_pgd r_plan(SEXP plan, const dph_rows *rows) {
   pgd.eta = r_number(r_element(plan, "eta"), "eta");
   pgd.rule = r_rule(plan, rows);
   pgd.root = r_root(plan, k, &pgd.root_int);
+  pgd.rule.root = pgd.root;
   pgd.noise = r_noise_law(r_element(plan, "noise"));
   if (!pgd.rule.estimator->multiplier) {
     r_fail_argument("this solver takes gradients of whole records");

@@ -13,8 +13,10 @@
 #include "dph_cells.h"
 #include "dph_moments.h"
 #include "dph_sums.h"
+#include "dph_units.h"
 #include "r_glue.h"
 #include "r_key.h"
+#include "r_rule.h"
 
 /* Integer sums on their way out. */
 typedef struct {
@@ -99,7 +101,7 @@ static dph_status count_pairs(const dph_rows *rows, dph_which which, const dph_o
  * counts (in records), cells x columns, as one vector. */
 SEXP r_count_octaves(SEXP rows_list, SEXP what, SEXP cells_vector, SEXP unit, SEXP noise,
                      SEXP key, SEXP exact) {
-  const dph_rows rows = r_rows(rows_list);
+  const dph_rows rows = r_single_rows(rows_list);
   const dph_octaves cells = r_octaves(cells_vector);
   const dph_which which = r_which(rows_list, &rows);
   const int pairs = strcmp(r_text(what, "what"), "pairs") == 0;
@@ -124,7 +126,7 @@ SEXP r_count_octaves(SEXP rows_list, SEXP what, SEXP cells_vector, SEXP unit, SE
 /* Counts in m equal cells a column, one more at either end. */
 SEXP r_count_equal(SEXP rows_list, SEXP lower, SEXP width, SEXP m, SEXP unit, SEXP noise,
                    SEXP key, SEXP exact) {
-  const dph_rows rows = r_rows(rows_list);
+  const dph_rows rows = r_single_rows(rows_list);
   const dph_which which = r_which(rows_list, &rows);
   const double *from = r_doubles(lower, which.size, 0, "lower");
   const double *step = r_doubles(width, which.size, 0, "width");
@@ -170,38 +172,84 @@ SEXP r_row_norms(SEXP rows_list, SEXP root, SEXP with_response) {
   return out;
 }
 
-/* Counts of the norms (w NULL) or of the gradients' sizes at w. */
-SEXP r_count_sizes(SEXP rows_list, SEXP norm, SEXP w, SEXP loss, SEXP cells_vector,
+/* The numbers that are counted, one per record: norms (w NULL) or the gradients' sizes at w. */
+static dph_status record_sizes(const dph_rows *rows, const double *norms, const double *w,
+                               const dph_loss *loss, const double *root, const dph_poll *poll,
+                               double *size, dph_error *err) {
+  dph_gradient_work work;
+  if (!w) {
+    dph_unit_norms(rows, norms, size);
+    return DPH_OK;
+  }
+  DPH_TRY(dph_gradient_work_make(rows, &work, err));
+  const dph_status status =
+      dph_gradient_sizes(rows, norms, w, loss, root, &work, poll, size, err);
+  dph_gradient_work_free(&work);
+  return status;
+}
+
+/* Counts of the norms (w NULL) or of the gradients' sizes at w; those of units, where the rows
+ * belong to some. */
+SEXP r_count_sizes(SEXP rows_list, SEXP norm, SEXP w, SEXP loss, SEXP root, SEXP cells_vector,
                    SEXP unit, SEXP noise, SEXP key, SEXP exact) {
   const dph_rows rows = r_rows(rows_list);
   const dph_octaves cells = r_octaves(cells_vector);
-  const size_t k = dph_rows_columns(&rows);
+  const size_t k = dph_rows_columns(&rows), records = dph_rows_records(&rows);
   const double *norms = r_doubles(norm, rows.n, 0, "norm");
-  const double *point = r_doubles(w, k, 1, "w");
+  const double *point = r_doubles(w, k, 1, "w"), *under = r_doubles(root, k * k, 1, "root");
   const dph_loss *table = dph_loss_find(r_text(loss, "loss"));
   const double weight = r_number(unit, "unit");
   const double *values = norms;
-  dph_gradient_work work;
+  double *size = NULL;
+  dph_status status = DPH_OK;
   dph_error err;
   outlet o;
   if (!table || (point && !rows.y)) {
     r_fail_argument("unknown loss, or no response");
   }
-  double *size = point ? (double *)(void *)R_alloc(rows.n, sizeof(double)) : NULL;
-  outlet_make(&o, dph_octaves_count(&cells), noise, key, exact);
-  dph_status status = dph_gradient_work_make(&rows, &work, &err);
-  if (status == DPH_OK && point) {
-    status = dph_gradient_sizes(&rows, norms, point, table, &work, &o.poll, size, &err);
+  if (point || rows.units) {
+    size = (double *)(void *)R_alloc(records, sizeof(double));
     values = size;
   }
-  dph_gradient_work_free(&work);
-  if (status == DPH_OK) {
-    status = dph_count_values(values, rows.n, rows.threads, &cells, &o.poll, o.v, &err);
+  outlet_make(&o, dph_octaves_count(&cells), noise, key, exact);
+  if (size) {
+    status = record_sizes(&rows, norms, point, table, under, &o.poll, size, &err);
   }
   if (status == DPH_OK) {
-    status = noisy_counts(&o, rows.n, weight, &err);
+    status = dph_count_values(values, records, rows.threads, &cells, &o.poll, o.v, &err);
+  }
+  if (status == DPH_OK) {
+    status = noisy_counts(&o, records, weight, &err);
   }
   SEXP out = outlet_close(&o, status, 1.0 / weight, &err);
+  UNPROTECT(1);
+  return out;
+}
+
+/* Private: the gradients of units at w before anything is bounded, a row per unit. */
+SEXP r_unit_gradients(SEXP rows_list, SEXP norm, SEXP w, SEXP plan) {
+  const dph_rows rows = r_rows(rows_list);
+  const size_t k = dph_rows_columns(&rows);
+  const double *norms = r_doubles(norm, rows.n, 0, "norm"), *point = r_doubles(w, k, 0, "w");
+  const dph_gradient_rule rule = r_rule(plan, &rows);
+  dph_gradient_work work;
+  dph_error err;
+  if (!rows.units) {
+    r_fail_argument("no units");
+  }
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)rows.units->n, (int)k));
+  double *value = REAL(out);
+  if (dph_gradient_work_make(&rows, &work, &err) != DPH_OK) {
+    r_stop(&err);
+  }
+  for (size_t u = 0; u < rows.units->n; u += DPH_BLOCK) {
+    const size_t len = dph_unit_block(&rows, u, norms, point, &rule, &work.lane[0]);
+    for (size_t j = 0; j < k; j++) {
+      memcpy(value + j * rows.units->n + u, work.lane[0].unit->z + j * DPH_BLOCK,
+             len * sizeof(double));
+    }
+  }
+  dph_gradient_work_free(&work);
   UNPROTECT(1);
   return out;
 }
@@ -236,7 +284,7 @@ static SEXP moments_release(const dph_rows *rows, const double *norms,
 
 SEXP r_moments(SEXP rows_list, SEXP norm, SEXP bound, SEXP step, SEXP noise, SEXP key,
                SEXP exact) {
-  const dph_rows rows = r_rows(rows_list);
+  const dph_rows rows = r_single_rows(rows_list);
   const double *norms = r_doubles(norm, rows.n, 0, "norm");
   const dph_moments_rule rule = {.bound = r_number(bound, "bound"),
                                  .step = r_number(step, "step")};
@@ -246,7 +294,7 @@ SEXP r_moments(SEXP rows_list, SEXP norm, SEXP bound, SEXP step, SEXP noise, SEX
 /* The same of weighted rows under a root, without the response. */
 SEXP r_weighted_moments(SEXP rows_list, SEXP weight, SEXP root, SEXP bound, SEXP step,
                         SEXP noise, SEXP key, SEXP exact) {
-  dph_rows rows = r_rows(rows_list);
+  dph_rows rows = r_single_rows(rows_list);
   const size_t k = dph_rows_columns(&rows);
   rows.y = NULL;
   const dph_moments_rule rule = {.bound = r_number(bound, "bound"),
@@ -258,7 +306,7 @@ SEXP r_weighted_moments(SEXP rows_list, SEXP weight, SEXP root, SEXP bound, SEXP
 
 /* Winsorised sums in steps; limit = Inf: plain sums. */
 SEXP r_column_sums(SEXP rows_list, SEXP limit, SEXP noise, SEXP key, SEXP exact) {
-  const dph_rows rows = r_rows(rows_list);
+  const dph_rows rows = r_single_rows(rows_list);
   const double most = r_number(limit, "limit");
   const int plain = isinf(most);
   dph_error err;
@@ -280,7 +328,7 @@ SEXP r_column_sums(SEXP rows_list, SEXP limit, SEXP noise, SEXP key, SEXP exact)
 
 /* Noisy counts, in records, of the values that are there. */
 SEXP r_column_complete(SEXP rows_list, SEXP unit, SEXP noise, SEXP key, SEXP exact) {
-  const dph_rows rows = r_rows(rows_list);
+  const dph_rows rows = r_single_rows(rows_list);
   const double weight = r_number(unit, "unit");
   dph_error err;
   outlet o;

@@ -10,8 +10,9 @@ SEXP r_count_octaves(SEXP rows, SEXP what, SEXP cells, SEXP unit, SEXP noise, SE
 SEXP r_count_equal(SEXP rows, SEXP lower, SEXP width, SEXP m, SEXP unit, SEXP noise,
                    SEXP key, SEXP exact);
 SEXP r_row_norms(SEXP rows, SEXP root, SEXP with_response);
-SEXP r_count_sizes(SEXP rows, SEXP norm, SEXP w, SEXP loss, SEXP cells, SEXP unit,
+SEXP r_count_sizes(SEXP rows, SEXP norm, SEXP w, SEXP loss, SEXP root, SEXP cells, SEXP unit,
                    SEXP noise, SEXP key, SEXP exact);
+SEXP r_unit_gradients(SEXP rows, SEXP norm, SEXP w, SEXP plan);
 SEXP r_moments(SEXP rows, SEXP norm, SEXP bound, SEXP step, SEXP noise, SEXP key,
                SEXP exact);
 SEXP r_weighted_moments(SEXP rows, SEXP weight, SEXP root, SEXP bound, SEXP step, SEXP noise,

@@ -21,25 +21,14 @@ const double *r_root(SEXP plan, size_t k, const int64_t **root_int) {
   return root;
 }
 
-/* Integers in 0, ..., below - 1. */
-static const int *r_indices(SEXP x, size_t n, size_t below) {
-  if (TYPEOF(x) != INTSXP || (size_t)XLENGTH(x) != n) {
-    r_fail_argument("`index` and `group` must hold whole numbers in range");
-  }
-  const int *v = INTEGER_RO(x);
-  for (size_t i = 0; i < n; i++) {
-    if (v[i] < 0 || (size_t)v[i] >= below) {
-      r_fail_argument("`index` and `group` must hold whole numbers in range");
-    }
-  }
-  return v;
-}
-
 void r_view(SEXP plan, dph_rows *rows) {
   SEXP index = r_element(plan, "index");
+  if (index != R_NilValue && rows->units) {
+    r_fail_argument("no view of units");
+  }
   if (index != R_NilValue) {
     const size_t n = (size_t)Rf_xlength(index);
-    rows->index = r_indices(index, n, rows->stride);
+    rows->index = r_indices(index, n, rows->stride, "index");
     rows->n = n;
     if (n == 0) {
       r_fail_argument("`index` must hold rows");
@@ -57,7 +46,7 @@ static void r_groups(SEXP plan, const dph_rows *rows, dph_gradient_rule *rule) {
     r_fail_argument("`groups` must be positive");
   }
   rule->groups = (size_t)groups;
-  rule->group = r_indices(group, rows->stride, rule->groups);
+  rule->group = r_indices(group, rows->stride, rule->groups, "group");
   rule->group_weight =
       r_doubles(r_element(plan, "group_weight"), rule->groups, 0, "group_weight");
   for (size_t g = 0; g < rule->groups; g++) {

@@ -37,6 +37,9 @@ static dph_sparse r_sparse(SEXP rows_list) {
   memset(&s, 0, sizeof s);
   r_columns(r_element(rows_list, "x"), &s);
   r_rows_rest(rows_list, &s.rows);
+  if (s.rows.units) {
+    r_fail_argument("compressed columns know no units");
+  }
   for (size_t j = 0; j < s.rows.p; j++) {
     if (s.rows.center[j] != 0.0) {
       r_fail_argument("the centres of a sparse matrix are 0");

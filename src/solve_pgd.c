@@ -60,7 +60,7 @@ static dph_status release_gradient(const dph_rows *rows, const double *norm,
                                    const double *w, const dph_pgd *pgd, dph_rng *rng,
                                    const dph_poll *poll, pgd_state *state,
                                    dph_error *err) {
-  const double n = (double)rows->n;
+  const double n = (double)dph_rows_records(rows);
   if (!(pgd->rule.step > 0.0)) {
     DPH_TRY(dph_gradient_sum(rows, norm, w, &pgd->rule, &state->work, poll, NULL, state->v,
                              err));

@@ -15,7 +15,7 @@ levels <- list(
   "3" = c(
     "dph_choose", "dph_quantile", "dph_mean", "dph_mechanism",
     "dph_gradient", "dph_work", "dph_cells", "dph_moments", "dph_sums", "dph_rank", "dph_flip",
-    "dph_sparse"
+    "dph_sparse", "dph_rule", "dph_psi", "dph_units"
   )
 )
 solver_level <- 4L

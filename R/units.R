@@ -1,0 +1,265 @@
+# One person with many rows. With `unit` a record is a unit: neighbours replace one unit with all its
+# rows. The number of units is public (and is what a plan calls n); whose rows are whose, and how
+# many each has, is not.
+#
+# Searches for centres, scales and second moments read one row of each unit, drawn at random;
+# gradients are summed over the rows of a unit before they are bounded (src/dph_units.h). A unit
+# counts as at most `max_rows` rows; where that is not public it is read from noisy counts of the
+# rows per unit, which also tell what a unit counts as on average: gradients are divided by
+# that, so that steps and levels are those of single rows.
+
+# Public checks. Returns NULL without units, else list(weight, max_rows).
+unit_rule <- function(unit, unit_weight, max_rows) {
+  unit_weight <- check_choice(unit_weight, "unit_weight", c("sum", "mean"))
+  if (!is.null(max_rows)) max_rows <- check_number(max_rows, "max_rows", 1, 1e9)
+  if (is.null(unit)) {
+    if (!is.null(max_rows)) dp_abort("`max_rows` goes with `unit`: give `unit`, or leave it out.")
+    return(NULL)
+  }
+  if (unit_weight == "mean") {
+    if (!is.null(max_rows) && max_rows != 1) {
+      dp_abort("`max_rows` goes with unit_weight = \"sum\": the mean of a unit's rows counts once.")
+    }
+    max_rows <- 1
+  }
+  list(weight = unit_weight, max_rows = max_rows)
+}
+
+# Which unit each row belongs to, from 1, NA where that is missing, and how many units there are:
+# the declared levels of a factor, else the different values. `columns`, `env`: where the names of
+# a formula are looked up.
+unit_members <- function(unit, n, columns = list(), env = NULL) {
+  parts <- if (inherits(unit, "formula")) unit_columns_of(unit, columns, env) else list(unit)
+  codes <- lapply(parts, one_unit_code, n = n)
+  out <- codes[[1L]]
+  for (code in codes[-1L]) out <- crossed_codes(out, code)
+  if (out$count < 1L) dp_abort("`unit` has no unit: all of its values are missing.", "dp_error_missing")
+  out
+}
+
+unit_columns_of <- function(unit, columns, env) {
+  names <- all.vars(unit)
+  plain <- setdiff(all.names(unit), c("~", "+", ":", names))
+  if (length(unit) != 2L || length(names) == 0L || length(plain) > 0L) {
+    dp_abort("`unit` must be a formula that names columns, ~ id or ~ hospital + patient, or a vector.")
+  }
+  home <- environment(unit) %||% env
+  lapply(names, function(name) {
+    if (name %in% names(columns)) {
+      return(columns[[name]])
+    }
+    if (is.null(home) || !exists(name, envir = home)) {
+      dp_abort(sprintf("`unit` names `%s`, which is no column of `data`.", name))
+    }
+    get(name, envir = home)
+  })
+}
+
+one_unit_code <- function(v, n) {
+  ok <- is.atomic(v) && !is.null(v) && is.null(dim(v)) && !is.complex(v) && !is.raw(v)
+  if (!ok) dp_abort("`unit` must name each row's unit: a factor, numbers or text.")
+  if (length(v) != n) {
+    dp_abort(sprintf("`unit` must have one value per row: %.0f are needed, %.0f given.", n,
+                     length(v)))
+  }
+  if (is.factor(v)) {
+    return(list(code = as.integer(v), count = nlevels(v)))
+  }
+  known <- unique(v)
+  known <- known[!is.na(known)]
+  list(code = match(v, known, incomparables = NA), count = length(known))
+}
+
+crossed_codes <- function(a, b) {
+  both <- (a$code - 1) * b$count + b$code
+  known <- unique(both)
+  known <- known[!is.na(known)]
+  list(code = match(both, known, incomparables = NA), count = length(known))
+}
+
+# A schema whose records are units: n counts them.
+with_units <- function(schema, unit, columns = list(), env = NULL) {
+  if (is.null(unit)) {
+    return(schema)
+  }
+  if (is_sparse(schema$live$x)) {
+    dp_abort("`unit` needs an ordinary matrix: x is a dgCMatrix.")
+  }
+  members <- unit_members(unit, schema$n, columns, env)
+  schema$live$rows <- schema$n
+  schema$live$member <- members$code
+  schema$live$checked <- c(schema$live$checked, list(members$code))
+  schema$missing_text <- paste(schema$missing_text, "or in `unit`")
+  schema$n <- members$count
+  schema
+}
+
+# Rows of storage.
+live_rows <- function(schema) schema$live$rows %||% schema$n
+
+has_units <- function(schema) !is.null(schema$live$member)
+
+# The spec with what is set aside for counting the rows per unit, before anything else is planned.
+plan_units <- function(spec, schema, rule) {
+  if (is.null(rule)) {
+    return(spec)
+  }
+  check_unit_parts(spec)
+  spec$units <- rule
+  if (identical(rule$max_rows, 1) || spec$epsilon == Inf && is.null(spec$budget)) {
+    return(spec)
+  }
+  kind <- allowance_kind(spec)
+  total <- ledger_allowance(spec$budget, spec$epsilon, spec$delta, kind)
+  n <- schema$n
+  if (kind == "pure") {
+    share <- UNIT_SHARES[["pure"]]
+    cost <- total$epsilon * share
+    event <- laplace_event(cost, 1, 2, 2 / cost, "rows per unit, counts")
+  } else {
+    mu <- if (kind == "gaussian") total$mu else sqrt(2 * total$rho)
+    share <- count_share(UNIT_NEED, sqrt(2), n, mu, UNIT_SHARES[["least"]], UNIT_SHARES[["most"]])
+    cost <- mu * sqrt(share)
+    event <- scaled_event("rows per unit, counts", cost, 1, sqrt(2))
+  }
+  law <- count_law(if (kind == "pure") "laplace" else "gaussian", n, cost,
+                   if (kind == "pure") 2 else sqrt(2))
+  spec$reserve <- list(share = share, law = law, events = list(event))
+  spec
+}
+
+UNIT_SHARES <- c(least = 0.004, most = 0.05, pure = 0.03)
+
+# n over the standard deviation of a count.
+UNIT_NEED <- 60
+
+# What a spec may spend on all but its units; as ledger_allowance().
+spec_allowance <- function(spec, kind) {
+  total <- ledger_allowance(spec$budget, spec$epsilon, spec$delta, kind)
+  left <- 1 - (spec$reserve$share %||% 0)
+  total$mu <- total$mu * sqrt(left)
+  total$rho <- total$rho * left
+  total$epsilon <- total$epsilon * left
+  total
+}
+
+# In which currency the front composes.
+allowance_kind <- function(spec) {
+  if (spec$delta == 0) {
+    "pure"
+  } else if (is_vertex_set(spec$constraint) || spec$constraint$name == "sparse_vectors") {
+    "mixed"
+  } else {
+    "gaussian"
+  }
+}
+
+check_unit_parts <- function(spec) {
+  refuse <- function(what) {
+    dp_abort(sprintf("`unit` does not go with %s: leave one of them out.", what))
+  }
+  if (spec$control$calibration == "paper") refuse("calibration = \"paper\"")
+  if (spec$control$batches == "split") refuse("batches = \"split\"")
+  if (spec$gradient$name == "mom") refuse("grad_mom(), whose groups are of single rows")
+  if (!is.null(spec$moment)) refuse("`moment`, which bounds single rows")
+}
+
+# ---- after the charge ----------------------------------------------------------------
+
+# The problem with its units: the rows in use sorted by unit, one row drawn from each, and what
+# they weigh.
+unit_problem <- function(problem, schema, spec) {
+  if (!has_units(schema)) {
+    return(problem)
+  }
+  m <- schema$n
+  code <- schema$live$member
+  if (!is.null(problem$use)) code[!problem$use] <- NA
+  order <- order(code, na.last = NA, method = "radix")
+  rows <- tabulate(code, m)
+  start <- as.integer(c(0, cumsum(rows)))
+  draw <- floor(rows * (random_order(m, release_key(spec$control)) / m))
+  weight <- unit_weighting(rows, spec)
+  problem$units <- list(
+    order = order - 1L, start = start, most = weight$most, scale = weight$scale,
+    one = ifelse(rows > 0L, order[pmin(start[-1L], start[-(m + 1L)] + draw + 1L)], 1L),
+    empty = rows == 0L
+  )
+  problem
+}
+
+# rows: per unit, private. `most` rows of a unit count, and 1 / scale of them on average.
+unit_weighting <- function(rows, spec) {
+  most <- spec$units$max_rows
+  if (identical(most, 1)) {
+    return(list(most = 1, scale = 1))
+  }
+  if (is.null(spec$reserve)) {
+    most <- most %||% Inf
+    return(list(most = most, scale = 1 / max(mean(pmin(rows, most)), 1e-9)))
+  }
+  cells <- octave_cells(0, 31, 4)
+  counted <- new_rows(matrix(as.double(rows)), which = 0)
+  counts <- release_octaves(counted, "columns", cells, spec$reserve$law, release_key(spec$control))
+  unit_weights_from_counts(occupied_cells(counts[-1L, 1L], spec$reserve$law), cells, length(rows),
+                           most)
+}
+
+# Post-processing of noisy counts of the rows per unit.
+unit_weights_from_counts <- function(counts, cells, units, most) {
+  edges <- 2^octave_edges(cells)
+  # whole numbers from the one edge up to the other
+  low <- ceiling(edges[-length(edges)])
+  high <- ceiling(edges[-1L]) - 1
+  middle <- (low + pmax(low, high)) / 2
+  counts[high < low] <- 0
+  if (sum(counts) <= 0) {
+    return(list(most = most %||% 1, scale = 1))
+  }
+  if (is.null(most)) most <- high[[which(cumsum(counts) >= UNIT_QUANTILE * sum(counts))[[1L]]]]
+  each <- sum(counts * pmin(middle, most)) / units
+  list(most = most, scale = 1 / min(max(each, 0.05), most))
+}
+
+# Share of the units that count with all their rows.
+UNIT_QUANTILE <- 0.9
+
+# One row of each unit, as a problem or rows of their own; without units those themselves.
+one_each <- function(v) {
+  units <- v$units
+  if (is.null(units)) {
+    return(v)
+  }
+  v["units"] <- list(NULL)
+  if (length(units$one) == nrow(v$x) && !any(units$empty)) {
+    return(v) # each row is a unit
+  }
+  take <- function(part) if (!is.null(part)) part[units$one]
+  v$x <- v$x[units$one, , drop = FALSE]
+  v["y"] <- list(take(v$y))
+  v["offset"] <- list(take(v$offset))
+  use <- take(v$use)
+  v["use"] <- list(if (any(units$empty)) !units$empty & (use %||% TRUE) else use)
+  v
+}
+
+# Private: what a row of each unit counts as.
+row_weight <- function(units) {
+  units$scale * pmin(1, units$most / pmax(diff(units$start), 1L))
+}
+
+# Private: the same for each row of storage, 0 where it is in no unit.
+storage_weights <- function(rows) {
+  n <- nrow(rows$x)
+  if (is.null(rows$units)) {
+    return(rep(1, n))
+  }
+  replace(numeric(n), rows$units$order + 1L, rep(row_weight(rows$units), diff(rows$units$start)))
+}
+
+# Private: gradients of the units at w before they are bounded, m x k.
+unit_gradients <- function(rows, norm, w, rule) {
+  plan <- c(rule[c("loss", "estimator", "bound")], list(step = 0, limit = 1))
+  if (!is.null(rule$tuning)) plan$tuning <- rule$tuning
+  .Call(C_unit_gradients, rows, norm, as.double(w), plan)
+}
