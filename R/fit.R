@@ -96,6 +96,11 @@ print_stamp <- function(privacy) {
   }
 }
 
+# What a fit counts: rows, or the units they belong to.
+records_title <- function(privacy) {
+  if (identical(privacy$neighbours, "replace one unit")) "Units" else "Rows"
+}
+
 print_values <- function(title, x, digits) {
   cat(title, "\n", sep = "")
   print_stamp(x$privacy)

@@ -57,6 +57,7 @@ fw_columns <- function(problem, schema, plan, known, control) {
 response_scale <- function(problem, schema, plan, known, control) {
   n <- schema$n
   response <- length(known$center)
+  problem <- one_each(problem[c("y", "offset", "use", "units")])
   y <- problem$y - (problem$offset %||% 0)
   # rows that are left out count nowhere
   y[!is.finite(y)] <- NaN

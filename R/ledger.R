@@ -188,6 +188,23 @@ check_budget <- function(budget) {
   invisible(budget)
 }
 
+# What a call that protects units is booked as.
+PER_UNIT <- ", per unit"
+
+protects_unit <- function(call) endsWith(call$what, PER_UNIT)
+
+# One budget is a promise about one kind of neighbours.
+check_same_neighbours <- function(state, call) {
+  before <- vapply(costly_calls(state), protects_unit, NA)
+  if (any(before != protects_unit(call))) {
+    kind <- function(unit) if (unit) "a unit (`unit =`)" else "one row"
+    dp_abort(sprintf(paste(
+      "the calls of this budget protect %s, and this one protects %s: keep a budget for each.",
+      "Nothing was charged."
+    ), kind(before[[1L]]), kind(protects_unit(call))), "dp_error_budget")
+  }
+}
+
 # What the rules look at: list(epsilon, delta, calls).
 ledger_state <- function(budget) {
   if (is_file_budget(budget)) {
@@ -236,6 +253,7 @@ charge_memory <- function(budget, call) {
 }
 
 check_admitted <- function(state, call) {
+  check_same_neighbours(state, call)
   if (ledger_admits(state, call$total)) {
     return(invisible())
   }

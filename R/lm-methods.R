@@ -99,7 +99,7 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), .
   cat(regression_title(x), "\n", sep = "")
   if (!is.null(x$formula)) cat(deparse(x$formula, width.cutoff = 90L), sep = "\n")
   print_stamp(x$privacy)
-  cat(sprintf("Rows: %.0f (public)\n\n", x$n))
+  cat(sprintf("%s: %.0f (public)\n\n", records_title(x$privacy), x$n))
   print(x$coefficients, digits = digits, na.print = "")
   logistic <- identical(x$loss, "logistic")
   change <- if (logistic) {

@@ -12,6 +12,10 @@ clip_norms <- function(rows, norm, plan, n, control) {
 # The noisy matrix of second moments of (1, z, y), with the response last, and the
 # standard deviation of the noise on an off-diagonal entry.
 noisy_moments <- function(rows, plan, n, control) {
+  if (!plan$private && !is.null(rows$units)) {
+    moments <- unit_moments(rows)
+    return(list(moments = moments, sd = 0, diagonal_sd = 0, columns = ncol(rows$x), bound = Inf))
+  }
   rows <- one_each(rows)
   norm <- row_norms(rows, with_response = TRUE)
   m <- ncol(rows$x) + rows$intercept + 1

@@ -48,6 +48,13 @@
 #' @param scale Public numbers, `list(x = list(center =, scale =), y = list(center =,
 #'   scale =))`, one per column (or named by column); what is missing is found privately.
 #'   Numbers that are far off make a bad fit, without a warning.
+#' @param unit Whose rows are whose, where one person or policy may have several: a formula that
+#'   names columns of `data`, `~ id` or `~ hospital + patient`, or a vector with one value per row.
+#'   The guarantee is then for whole units, see [dp_units]. `NULL`: it is for one row.
+#' @param unit_weight `"sum"`: each row counts once, but a unit as at most `max_rows` of them;
+#'   `"mean"`: each unit counts once, its rows averaged.
+#' @param max_rows Number from 1 on, public: the most rows that a unit counts as. `NULL`: the 0.9
+#'   quantile of the rows per unit, found privately.
 #' @param budget A ledger made by [privacy_budget()], charged before values are read.
 #' @param control Settings made by [dp_control()].
 #'
@@ -235,7 +242,8 @@ run_regression <- function(schema, spec, plan, events, known, na.action, fitter,
   warn_large_delta(spec$delta, n)
   use <- curator_check(schema, na.action)
   announce_charge(schema, spec, events, na.action)
-  ledger_charge(spec$budget, events, spec$epsilon, spec$delta, paste0("dp_", spec$front))
+  ledger_charge(spec$budget, events, spec$epsilon, spec$delta,
+                paste0("dp_", spec$front, if (has_units(schema)) PER_UNIT))
   problem <- unit_problem(frame_values(schema, use), schema, spec)
   fit <- fitter(problem, schema, plan, known, spec$control)
   names <- c(setdiff(schema$columns, "(Intercept)"), schema$response)

@@ -80,9 +80,13 @@ unit_sandwich_weights <- function(rows, norm, w, rule, root, single) {
   # nothing is clipped yet where the covariates' own weights count
   alone <- replace(rule, "bound", Inf)
   weights <- row_weights(single, ifelse(row_norms(single, root) < Inf, 1, Inf), w, alone)
-  share <- row_weight(units) * diff(units$start)
+  several <- diff(units$start)
+  share <- row_weight(units) * several
   share <- share * if (rule$estimator == "clipped") {
-    ifelse(size <= rule$bound, 1, 0)
+    # a clipped sum U still turns with w: of its derivative C / |U| (I - uu') is left, u = U / |U|,
+    # none for one row and 1 - 1/k of it for many that point anywhere
+    turns <- (1 - 1 / ncol(gradients)) * (1 - 1 / pmax(several, 1))
+    ifelse(size <= rule$bound, 1, rule$bound / pmax(size, 1e-100) * turns)
   } else {
     squares <- rowsum_of(units, storage_weights(rows)^2 * ifelse(norm < Inf, norm, 0)^2)
     pmin(1, rule$bound / pmax(sqrt(squares), 1e-100))

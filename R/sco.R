@@ -44,7 +44,8 @@
 #' at most 1, as the classical Gaussian scale needs, and the accountant confirms (epsilon, delta).
 #' With the printed constants the error is often larger than that of answering zero.
 #'
-#' @param x,formula,data,y,subset,offset,na.action,intercept,budget,control As in [dp_lm()]; with
+#' @param x,formula,data,y,subset,offset,na.action As in [dp_lm()]; see also the next.
+#' @param intercept,unit,unit_weight,max_rows,budget,control As in [dp_lm()]; with
 #'   `loss_logistic()` the response is coded as in [dp_glm()], with `loss_mean()` there is no `y`
 #'   (matrix or data frame only). With `l1_ball()`, `unit_simplex()` or `polytope()` x may also be a
 #'   `dgCMatrix` of package Matrix, which is never made dense; centres of its columns are 0.

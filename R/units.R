@@ -1,5 +1,5 @@
-# One person with many rows. With `unit` a record is a unit: neighbours replace one unit with all its
-# rows. The number of units is public (and is what a plan calls n); whose rows are whose, and how
+# One person with many rows. With `unit` a record is a unit: neighbours replace one unit with all
+# its rows. The number of units is public (and is what a plan calls n); whose rows are whose, and how
 # many each has, is not.
 #
 # Searches for centres, scales and second moments read one row of each unit, drawn at random;
@@ -7,6 +7,59 @@
 # counts as at most `max_rows` rows; where that is not public it is read from noisy counts of the
 # rows per unit, which also tell what a unit counts as on average: gradients are divided by
 # that, so that steps and levels are those of single rows.
+
+#' One person with many rows
+#'
+#' Without `unit` the guarantee protects one row: what is released hardly changes if one row is
+#' replaced. Where a patient, a policy or a firm has many rows that is the wrong guarantee, for what
+#' they have in common shows in all of them. With `unit = ~ id` two data sets are neighbours if they
+#' differ in one unit, with all its rows, however many those are.
+#'
+#' *Public* is the number of units: the declared levels of a factor (levels without rows are units,
+#' too), otherwise the number of different values. *Private* are the number of rows, which rows
+#' belong together, and how many each unit has. `n` in prints, plans and in [nobs()] counts units.
+#'
+#' *What is estimated.* With `unit_weight = "sum"` all rows count alike, up to `max_rows` per unit:
+#' a unit of r rows counts as min(r, max_rows), each row with weight min(1, max_rows / r). With
+#' `"mean"` (the same as `max_rows = 1`) each unit counts once. Where slopes are the same for units
+#' with few and with many rows both estimate the same line, `"sum"` from more information. A robust
+#' fit bounds what a whole unit says, not a row: see Privacy.
+#'
+#' *How.* Centres, scales and second moments are searched for in one row of each unit, drawn at
+#' random. Gradients are summed over the rows of a unit and bounded afterwards, so that a unit of
+#' 100 rows, whose errors partly cancel, is cut off far less than 100 rows would be. Standard errors
+#' allow for rows of a unit that hang together in any way, as cluster-robust ones do.
+#'
+#' Missing values in `unit` are refused like others, or left out with their rows by `na.action =
+#' na.omit` (`na.rm = TRUE`). Not with `unit` go sparse matrices, split batches, [grad_mom()],
+#' public moments and `calibration = "paper"`. A budget is for units or for rows: calls of both
+#' kinds are refused.
+#'
+#' @section Privacy:
+#' Every statistic is a sum over units of exact integers, and one unit adds what one row adds
+#' without units: counts of one row of each unit, drawn without looking at values (of others), so
+#' that replacing a unit moves one record; gradients U = sum of the rows' gradients times min(1,
+#' max_rows / r), clipped at C (or coordinate by coordinate) after summing and rounded once, at most
+#' 2 C plus the grid's rounding for two different units; a unit whose sum is not finite adds zero.
+#' Costs are those of as many single rows as there are units. With `max_rows = NULL`, or one above
+#' 1, noisy counts of the rows per unit are released as well: a unit is in one cell, sqrt(2) in l2 (2
+#' in l1).
+#'
+#' @references
+#' Liu, Y., Suresh, A. T., Yu, F. X. X., Kumar, S. and Riley, M. (2020). Learning discrete
+#' distributions: user vs item-level privacy. *NeurIPS*. \doi{10.48550/arXiv.2007.13660}
+#'
+#' Liang, K.-Y. and Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models.
+#' *Biometrika* 73, 13-22. \doi{10.1093/biomet/73.1.13} (rows that hang together)
+#' @examples
+#' set.seed(1)
+#' visits <- data.frame(patient = rep(1:2000, sample(1:9, 2000, replace = TRUE)))
+#' visits$dose <- rt(nrow(visits), 3)
+#' visits$pain <- 5 - visits$dose + rnorm(2000)[visits$patient] + rt(nrow(visits), 3)
+#' fit <- dp_lm(pain ~ dose, data = visits, epsilon = 1, delta = 1e-6, unit = ~ patient)
+#' summary(fit)
+#' @name dp_units
+NULL
 
 # Public checks. Returns NULL without units, else list(weight, max_rows).
 unit_rule <- function(unit, unit_weight, max_rows) {
@@ -33,7 +86,9 @@ unit_members <- function(unit, n, columns = list(), env = NULL) {
   codes <- lapply(parts, one_unit_code, n = n)
   out <- codes[[1L]]
   for (code in codes[-1L]) out <- crossed_codes(out, code)
-  if (out$count < 1L) dp_abort("`unit` has no unit: all of its values are missing.", "dp_error_missing")
+  if (out$count < 1L) {
+    dp_abort("`unit` has no unit: all of its values are missing.", "dp_error_missing")
+  }
   out
 }
 
@@ -41,7 +96,9 @@ unit_columns_of <- function(unit, columns, env) {
   names <- all.vars(unit)
   plain <- setdiff(all.names(unit), c("~", "+", ":", names))
   if (length(unit) != 2L || length(names) == 0L || length(plain) > 0L) {
-    dp_abort("`unit` must be a formula that names columns, ~ id or ~ hospital + patient, or a vector.")
+    dp_abort(paste(
+      "`unit` must be a formula that names columns, ~ id or ~ hospital + patient, or a vector."
+    ))
   }
   home <- environment(unit) %||% env
   lapply(names, function(name) {
@@ -89,7 +146,11 @@ with_units <- function(schema, unit, columns = list(), env = NULL) {
   schema$live$rows <- schema$n
   schema$live$member <- members$code
   schema$live$checked <- c(schema$live$checked, list(members$code))
-  schema$missing_text <- paste(schema$missing_text, "or in `unit`")
+  schema$missing_text <- if (schema$kind == "matrix") {
+    "`x`, `y`, `offset` or `unit` has missing values"
+  } else {
+    paste(schema$missing_text, "or in `unit`")
+  }
   schema$n <- members$count
   schema
 }
@@ -231,11 +292,12 @@ one_each <- function(v) {
     return(v)
   }
   v["units"] <- list(NULL)
-  if (length(units$one) == nrow(v$x) && !any(units$empty)) {
+  rows <- if (is.null(v$x)) length(v$y) else nrow(v$x)
+  if (length(units$one) == rows && !any(units$empty)) {
     return(v) # each row is a unit
   }
   take <- function(part) if (!is.null(part)) part[units$one]
-  v$x <- v$x[units$one, , drop = FALSE]
+  if (!is.null(v$x)) v$x <- v$x[units$one, , drop = FALSE]
   v["y"] <- list(take(v$y))
   v["offset"] <- list(take(v$offset))
   use <- take(v$use)
@@ -255,6 +317,18 @@ storage_weights <- function(rows) {
     return(rep(1, n))
   }
   replace(numeric(n), rows$units$order + 1L, rep(row_weight(rows$units), diff(rows$units$start)))
+}
+
+# Not private: second moments of (1, z, y) over all rows, as they count.
+unit_moments <- function(rows) {
+  weight <- sqrt(storage_weights(rows))
+  y <- rows$y
+  if (is.null(rows$margin_offset) && !is.null(rows$offset)) y <- y - rows$offset
+  all <- new_rows(cbind(rows$x, y), use = rows$use, center = c(rows$center, rows$y_center),
+                  inv_scale = c(rows$inv_scale, rows$y_inv_scale), intercept = rows$intercept)
+  law <- list(step = 0, noise = c(0, 0))
+  k <- ncol(all$x) + rows$intercept
+  release_weighted_moments(all, weight, diag(k), Inf, law) * (nrow(all$x) / length(rows$units$one))
 }
 
 # Private: gradients of the units at w before they are bounded, m x k.

@@ -47,7 +47,9 @@ plain_argument <- function(v) {
   }
 }
 
-is_storable <- function(v) (inherits(v, "formula") || !holds_code(v)) && utils::object.size(v) <= KEPT_SIZE
+is_storable <- function(v) {
+  (inherits(v, "formula") || !holds_code(v)) && utils::object.size(v) <= KEPT_SIZE
+}
 
 holds_code <- function(v) {
   if (is.list(v)) any(vapply(v, holds_code, NA)) else !is.atomic(v) && !is.null(v)
@@ -107,13 +109,19 @@ update.dp_fit <- function(object, formula., data, ..., evaluate = TRUE) {
 }
 
 announce_update <- function(charge, old) {
-  new <- new_privacy(charge$epsilon, charge$delta, charge$events)
-  both <- privacy_compose(old, new)
+  unit <- if (has_units(charge$schema)) "unit" else "row"
+  new <- new_privacy(charge$epsilon, charge$delta, charge$events, unit = unit)
+  both <- if (new$neighbours == old$neighbours) privacy_compose(old, new)
   pair <- function(p) {
     sprintf("(%s, %s)", format_number(p$epsilon), format_number(p$delta))
   }
-  message(sprintf(paste(
-    "update() makes a new fit, which spends (epsilon, delta) = %s of the rows of `data`;",
-    "for rows that the old one has used, both together spend %s."
-  ), pair(new), pair(both)))
+  message(paste0(
+    sprintf("update() makes a new fit, which spends (epsilon, delta) = %s of the %ss of `data`",
+            pair(new), unit),
+    if (!is.null(both)) {
+      sprintf("; for %ss that the old one has used, both together spend %s.", unit, pair(both))
+    } else {
+      "; the old fit protects something else, so that the two do not add up."
+    }
+  ))
 }

@@ -23,9 +23,7 @@ shown <- function(vignette) {
   sub("tables/", "", unlist(found))
 }
 
-for (file in intersect(c("README.md", "bench/README.md"), c(dir(), file.path("bench", dir("bench"))))) {
-  fill(file)
-}
+for (file in Filter(file.exists, c("README.md", "bench/README.md"))) fill(file)
 vignettes <- list.files("vignettes", "[.]Rmd$", full.names = TRUE)
 wanted <- unique(unlist(lapply(vignettes, function(file) shown(readLines(file)))))
 unlink("vignettes/tables", recursive = TRUE)

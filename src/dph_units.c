@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+/* Entries count as no larger: their squares under a root, whose entries are below 2^20, are finite,
+ * so that a unit far outside is clipped and not lost. */
+#define LARGEST 1e140
+
 static double unit_weight(const dph_units *units, size_t u) {
   const double rows = (double)(units->start[u + 1] - units->start[u]);
   return units->scale * (rows > units->most ? units->most / rows : 1.0);
@@ -67,7 +71,7 @@ static void add_rows(const dph_block *work, const size_t *at, const double *shar
   }
 }
 
-/* NaN nowhere, infinities as large numbers; a unit that holds a NaN is one of zeros. */
+/* NaN nowhere and nothing whose square is not finite; a unit that holds a NaN is one of zeros. */
 static void clean(double *z, size_t k, unsigned char *valid) {
   for (size_t j = 0; j < k; j++) {
     const double *v = z + j * DPH_BLOCK;
@@ -78,7 +82,7 @@ static void clean(double *z, size_t k, unsigned char *valid) {
   for (size_t j = 0; j < k; j++) {
     double *v = z + j * DPH_BLOCK;
     for (size_t i = 0; i < DPH_BLOCK; i++) {
-      const double capped = v[i] < 1e300 ? (v[i] > -1e300 ? v[i] : -1e300) : 1e300;
+      const double capped = v[i] < LARGEST ? (v[i] > -LARGEST ? v[i] : -LARGEST) : LARGEST;
       v[i] = valid[i] ? capped : 0.0;
     }
   }

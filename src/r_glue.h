@@ -36,8 +36,8 @@ dph_noise_law r_noise_law(SEXP noise);
 dph_octaves r_octaves(SEXP cells);
 
 /* A list with x, y, offset, use, center, inv_scale, y_center, y_inv_scale, intercept,
- * threads (1 where it is missing) and units (none where it is missing); the pointers live as long as the list is
- * protected. */
+ * threads (1 where it is missing) and units (none where it is missing); the pointers live as
+ * long as the list is protected. */
 dph_rows r_rows(SEXP rows);
 
 /* The same for a walk that does not know units: refuses them. */

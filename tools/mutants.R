@@ -148,7 +148,8 @@ mutants <- list(
   ),
   mutant(
     "n-plus-1-gradient", "src/solve_pgd.c",
-    "const double n = (double)rows->n;", "const double n = (double)rows->n + 1;",
+    "const double n = (double)dph_rows_records(rows);",
+    "const double n = (double)dph_rows_records(rows) + 1;",
     "n + 1 for n in a gradient", "descent|audit"
   ),
   mutant(
@@ -457,6 +458,23 @@ mutants <- list(
     "if (!identical(trial(loss$derivative, pairs[rows, ], \"derivative\"), all[rows])) {",
     "if (FALSE) {",
     "a user's derivative may mix the records", "loss-user"
+  ),
+  mutant(
+    "units-clipped-late", "src/dph_gradient.c",
+    "clipped->multiplier(unit->psi, unit->eta, bound, unit->m);",
+    "clipped->multiplier(unit->psi, unit->eta, 2.0 * bound, unit->m);",
+    "a unit adds twice what the noise is for", "units"
+  ),
+  mutant(
+    "units-searched-by-rows", "R/units.R",
+    "  if (is.null(units)) {\n    return(v)\n  }\n  v[\"units\"]",
+    "  if (TRUE) {\n    v[\"units\"] <- list(NULL)\n    return(v)\n  }\n  v[\"units\"]",
+    "centres and scales see all rows of a unit", "units"
+  ),
+  mutant(
+    "units-uncounted", "R/units.R",
+    "left <- 1 - (spec$reserve$share %||% 0)", "left <- 1",
+    "the counts of rows per unit are spent twice over", "units"
   ),
   mutant(
     "loss-messages-leave", "R/loss-user.R",

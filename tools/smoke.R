@@ -32,6 +32,7 @@ entries <- local({
   sums <- sum_law("laplace", n, 3, 1)
   moments <- moment_law(n, 5, 1, 2)
   law <- gradient_law(n, 4, 1, 2, root)
+  units <- list(order = c(2L, 0L, 1L, 4L), start = c(0L, 3L, 3L, 4L), most = 2, scale = 0.5)
   plan <- c(law[c("noise", "step", "limit")], list(
     bound = 2, iterations = 3, eta = 1, root = root,
     loss = "squared", estimator = "clipped"
@@ -75,7 +76,15 @@ entries <- local({
     count_octaves = list(rows, "columns", cells, counts$unit, counts$noise, key, FALSE),
     "count_octaves pairs" = list(rows, "pairs", cells, counts$unit, none, key, TRUE),
     count_sizes = list(
-      rows, norm, rep(0.1, 4), "squared", cells, counts$unit, counts$noise, key, FALSE
+      rows, norm, rep(0.1, 4), "squared", NULL, cells, counts$unit, counts$noise, key, FALSE
+    ),
+    "count_sizes units" = list(
+      c(rows, units = list(units)), norm, rep(0.1, 4), "squared", root, cells, counts$unit,
+      counts$noise, key, TRUE
+    ),
+    "count_sizes units' norms" = list(
+      c(rows, units = list(units)), norm, NULL, "squared", NULL, cells, counts$unit,
+      counts$noise, key, FALSE
     ),
     draw_noise = list(1, 20, 5, key),
     float_check = list(),
@@ -91,6 +100,10 @@ entries <- local({
     "gradient smooth" = list(
       rows, norm, rep(0.1, 4),
       with(coordinates, estimator = "catoni_smooth", table = catoni_table(1, 16)), key, FALSE
+    ),
+    "gradient units" = list(c(rows, units = list(units)), norm, rep(0.1, 4), plan, key, TRUE),
+    "gradient units winsorized" = list(
+      c(rows, units = list(units)), norm, rep(0.1, 4), coordinates, key, FALSE
     ),
     "gradient truncated" = list(
       rows, norm, rep(0.1, 4), with(coordinates, estimator = "truncated"), key, TRUE
@@ -143,7 +156,8 @@ entries <- local({
     sparse_margins = list(sparse, norm, w),
     sparse_norms = list(sparse),
     sparse_sound = list(sparse$x),
-    threads_max = list()
+    threads_max = list(),
+    unit_gradients = list(c(rows, units = list(units)), norm, rep(0.1, 4), plan)
   )
 }, envir = smoke)
 
@@ -160,6 +174,8 @@ fronts <- alist(
   ),
   dp_lasso = dp_lasso(cbind(x), x, epsilon = 20, delta = 1e-5, radius = 1),
   dp_lm = dp_lm(y ~ x, list2DF(list(x = x, y = 1 + 2 * x)), epsilon = 20, delta = 1e-5),
+  "dp_lm units" = dp_lm(y ~ x, list2DF(list(x = x, y = 1 + 2 * x, i = seq_along(x) %/% 2)),
+                        epsilon = 20, delta = 1e-5, unit = ~i),
   dp_mean = dp_mean(x, epsilon = 20, na.rm = TRUE),
   dp_noisy_max = dp_noisy_max(x, 1, epsilon = 1, mechanism = "permute_and_flip"),
   dp_plan = dp_plan("lm", n = 3000, d = 2, epsilon = 1, delta = 1e-5, target = 0.1),
