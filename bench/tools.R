@@ -37,7 +37,10 @@ spread <- function(x) {
 }
 
 markdown <- function(table) {
-  rows <- apply(table, 1L, function(r) paste0("| ", paste(trimws(r), collapse = " | "), " |"))
+  rows <- apply(table, 1L, function(r) {
+    cells <- gsub("|", "\\|", trimws(r), fixed = TRUE) # a bar would end the cell
+    paste0("| ", paste(cells, collapse = " | "), " |")
+  })
   c(
     paste0("| ", paste(names(table), collapse = " | "), " |"),
     paste0("|", strrep(" --- |", ncol(table))), rows
