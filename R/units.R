@@ -1,6 +1,6 @@
 # One person with many rows. With `unit` a record is a unit: neighbours replace one unit with all
-# its rows. The number of units is public (and is what a plan calls n); whose rows are whose, and how
-# many each has, is not.
+# its rows. The number of units is public (and is what a plan calls n); whose rows are whose, and
+# how many each has, is not.
 #
 # Searches for centres, scales and second moments read one row of each unit, drawn at random;
 # gradients are summed over the rows of a unit before they are bounded (src/dph_units.h). A unit
@@ -42,8 +42,8 @@
 #' max_rows / r), clipped at C (or coordinate by coordinate) after summing and rounded once, at most
 #' 2 C plus the grid's rounding for two different units; a unit whose sum is not finite adds zero.
 #' Costs are those of as many single rows as there are units. With `max_rows = NULL`, or one above
-#' 1, noisy counts of the rows per unit are released as well: a unit is in one cell, sqrt(2) in l2 (2
-#' in l1).
+#' 1, noisy counts of the rows per unit are released as well: a unit is in one cell, sqrt(2) in l2
+#' (2 in l1).
 #'
 #' @references
 #' Liu, Y., Suresh, A. T., Yu, F. X. X., Kumar, S. and Riley, M. (2020). Learning discrete

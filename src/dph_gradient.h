@@ -29,8 +29,8 @@
  * for replacing it with all its rows. Norms and margins stay those of rows.
  *
  * Groups (coordinate by coordinate of single rows only): record i is summed in group[i],
- * weighted by group_weight <= 1 of it, and the statistic is the median over groups (dph_groups.h), which
- * moves by no more. */
+ * weighted by group_weight <= 1 of it, and the statistic is the median over groups
+ * (dph_groups.h), which moves by no more. */
 #ifndef DPH_GRADIENT_H_INCLUDED
 #define DPH_GRADIENT_H_INCLUDED
 

@@ -8,12 +8,12 @@
  * each: at most `most` rows of a unit, the mean of them for most = 1.
  *
  * The record of unit u has the gradient U = weight_u sum psi_i z_i over its rows, in doubles,
- * before anything is bounded. What is done with it afterwards is what is done with the gradient of a
- * single row (dph_gradient.h), with psi = 1 and z = U: bounded last and rounded once, so that
- * replacing a unit with all its rows changes a sum by no more than replacing a row does without
- * units. With the estimator "covariate" rows count psi_i clamped to [-1, 1], and the whole unit
- * min(1, bound / sqrt(sum of (weight_u norm_i)^2)), which depends on the covariates alone; as
- * the length of U may be more than bound even so, it is clipped there like any other.
+ * before anything is bounded. What is done with it afterwards is what is done with the gradient
+ * of a single row (dph_gradient.h), with psi = 1 and z = U: bounded last and rounded once, so
+ * that replacing a unit with all its rows changes a sum by no more than replacing a row does
+ * without units. With the estimator "covariate" rows count psi_i clamped to [-1, 1], and the
+ * whole unit min(1, bound / sqrt(sum of (weight_u norm_i)^2)), which depends on the covariates
+ * alone; as the length of U may be more than bound even so, it is clipped there like any other.
  *
  * A row that adds zero, or whose derivative is NaN, adds zero to its unit; entries of U count as at
  * most 1e140; a unit whose sum is NaN or (for whole records) has no finite length is a record of

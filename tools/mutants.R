@@ -206,7 +206,7 @@ mutants <- list(
   ),
   # ---- clipping -----------------------------------------------------------------------
   mutant(
-    "clip-before-nan-check", "src/dph_gradient.c",
+    "clip-before-nan-check", "src/dph_rule.c",
     "out[i] = psi[i] == psi[i] ? m : 0.0;", "out[i] = m;",
     "a derivative that is NaN adds the largest gradient", "overflow"
   ),
@@ -367,7 +367,7 @@ mutants <- list(
   ),
   # ---- logistic regression, order of releases ------------------------------------------
   mutant(
-    "covariates-not-clipped", "src/dph_gradient.c",
+    "covariates-not-clipped", "src/dph_rule.c",
     "const double share = ratio < 1.0 ? ratio : 1.0;", "const double share = 1.0;",
     "a row with long covariates moves a logistic gradient without bound", "sensitivity|glm"
   ),
@@ -396,7 +396,7 @@ mutants <- list(
     "a median of sums of groups of unequal sizes, which are no means", "gradients"
   ),
   mutant(
-    "nan-derivative-counts", "src/dph_gradient.c",
+    "nan-derivative-counts", "src/dph_psi.c",
     "const double psi = work->psi[i] == work->psi[i] && work->valid[i] ? work->psi[i] : 0.0;",
     "const double psi = work->valid[i] ? work->psi[i] : 0.0;",
     "a derivative that is no number counts as an infinite one", "gradients"
@@ -407,7 +407,7 @@ mutants <- list(
     "values beyond the level are clamped, not put to zero", "gradients|mean-robust"
   ),
   mutant(
-    "psi-unbounded", "src/dph_gradient.c",
+    "psi-unbounded", "src/dph_psi.c",
     "const double most = rule->psi_bound < 1e300 ? rule->psi_bound : 1e300;",
     "const double most = 1e300;",
     "derivatives of shrunken data beyond their bound: sums clamp where none should", "gradients"
