@@ -95,7 +95,7 @@ dph_octaves r_octaves(SEXP cells) {
 
 const int *r_indices(SEXP x, size_t n, size_t below, const char *arg) {
   if (TYPEOF(x) != INTSXP || (size_t)XLENGTH(x) != n) {
-    r_fail_named(arg, "whole numbers");
+    r_fail_named(arg, "whole numbers in range");
   }
   const int *v = INTEGER_RO(x);
   for (size_t i = 0; i < n; i++) {
