@@ -197,8 +197,11 @@ static void add_column(const dph_rows *rows, size_t start, size_t len,
 
 static dph_status rule_check(const dph_rows *rows, const dph_gradient_rule *rule,
                              dph_error *err) {
-  if (rule->groups > 0 && (rule->estimator->multiplier || !rule->group || rows->units)) {
-    return dph_fail(err, DPH_ERR_ARGUMENT, "groups go with coordinates of single rows only");
+  if (rule->groups > 0 && (rule->estimator->multiplier || !rule->group)) {
+    return dph_fail(err, DPH_ERR_ARGUMENT, "groups go with coordinates only");
+  }
+  if (rule->groups > 0 && rows->units) {
+    return dph_fail(err, DPH_ERR_ARGUMENT, "groups go with single rows only");
   }
   return rule->step > 0.0 ? dph_fixed_check(dph_rows_records(rows), rule->limit, err) : DPH_OK;
 }
