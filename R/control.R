@@ -7,7 +7,8 @@
 #'   other estimators refuse it.
 #' @param batches `"full"`: every step reads all rows and the steps are composed. `"split"`: each
 #'   step reads a batch of its own, a random part of the rows that does not look at the data, so
-#'   that the steps together cost what one of them costs.
+#'   that the steps together cost what one of them costs. Fits that choose vertices or columns
+#'   ([dp_lasso()], Frank-Wolfe, solver `"select"`) refuse it.
 #' @param iterations Whole number: steps of the last, longest stage of a fit by
 #'   gradient descent (of all stages with split batches, or with `calibration = "paper"`); `NULL`
 #'   for the default of the fitter.

@@ -14,6 +14,17 @@ check_fw_parts <- function(spec) {
       "grad_shrunken() with this constraint."
     ))
   }
+  check_full_batches(spec$control)
+}
+
+# The paper's Algorithm 1 splits the rows itself.
+check_full_batches <- function(control) {
+  if (control$batches == "split") {
+    dp_abort(paste(
+      "`batches` = \"split\" is not available for Frank-Wolfe and dp_lasso(): leave it out.",
+      "(With `calibration = \"paper\"` and delta = 0 the rows are split anyway.)"
+    ))
+  }
 }
 
 # Schema -> plan -> curator's checks -> charge -> values -> fit.

@@ -23,7 +23,7 @@
 #' * Corollary 1, pure epsilon by Algorithm 1: `gradient = grad_catoni(beta = 1)`, `moment =
 #'   moment_bound(2, tau)`, `delta = 0`: T disjoint batches of m rows,
 #'   T = (alpha^2 r^2 n epsilon / (tau log(2 p^2 / xi)))^(1/3), alpha = `smoothness`,
-#'   s = sqrt(tau m epsilon / log(2 p^2 T / xi)).
+#'   s = sqrt(tau m epsilon / log(2 p^2 T / xi)); for epsilon above 1 both have 1 in its place.
 #'
 #' *Mended:* the sensitivity of a score is 2 K^2 r (1 + r) / n for the loss (eta - y)^2 / 2 of this
 #' package (4 K^2 r (1 + r) / n for the paper's), with the radius r and not the diameter, and 1/m
@@ -120,6 +120,7 @@ lasso_spec <- function(epsilon, delta, radius, gradient, solver, refit, moment, 
   if (!is.null(moment)) moment <- check_moment(moment, moment_order(gradient))
   spec <- lm_spec(epsilon, delta, loss_squared(), gradient, constraint, NULL, budget, control,
                   "dp_sco", moment)
+  check_full_batches(spec$control)
   spec$front <- "lasso"
   pure <- spec$delta == 0
   refit <- check_flag(refit %||% (!pure && spec$control$calibration == "tight" && is.null(solver)),

@@ -42,6 +42,10 @@ test_that("what this version lacks is refused by one clear sentence", {
   refused <- function(call) expect_refusal(call, "split", "dp_error_input")
   refused(function(b) dp_mean(1:9, 1, bound = 9, control = split, budget = b))
   refused(function(b) dp_quantile(1:9, 0.5, 1, control = split, budget = b))
+  refused(function(b) dp_lasso(cbind(1:9), 1:9, 1, 1e-6, radius = 1, control = split, budget = b))
+  refused(function(b) dp_lasso(cbind(1:9), 1:9, 1, 0, radius = 1, control = split, budget = b))
+  refused(function(b) dp_sco(cbind(1:9), 1:9, 1, 1e-6, constraint = l1_ball(1), control = split,
+                             budget = b))
 })
 
 test_that("settings print, one a line", {
