@@ -43,7 +43,8 @@
 #' gradient coordinates, the choices, and for chosen columns what [dp_lm()] releases. A choice is
 #' the exponential mechanism on exact integer scores: a record moves each sum by at most
 #' 2 tau, each score by at most that times the vertex's sum of absolute entries. With `delta = 0`
-#' it is permute-and-flip.
+#' it is permute-and-flip, but for Algorithm 1, whose choices are those of the exponential mechanism
+#' with all of epsilon on disjoint batches.
 #' @references
 #' Hu, Ni, Xiao and Wang (2022). High Dimensional Differentially Private Stochastic Optimization
 #' with Heavy-tailed Data. PODS 2022. \doi{10.1145/3517804.3524144}

@@ -38,10 +38,11 @@
 #' *Mended*, where the print breaks privacy or is not defined: the strongly convex branch reads the
 #' step's own batch, not all rows (line 8 of Algorithm 2: the privacy of its proof); the noise goes
 #' with the smallest group, not n/m; the failure rate is xi/T for each step; T of the strongly
-#' convex branch is ceiling(beta/alpha log n), for the printed one is implicit and negative for
-#' large gradient errors; T is at least 1 and, in the convex branch, at most 10000 (the step goes
-#' with it); strong convexity is asked for first, for it implies convexity; the start is 0; epsilon
-#' at most 1, as the classical Gaussian scale needs, and the accountant confirms (epsilon, delta).
+#' convex branch is ceiling(beta/alpha log n), or as many as leave each batch a row per group, for
+#' the printed one is implicit and negative for large gradient errors; T is at least 1 and, in the
+#' convex branch, at most 10000 (the step goes with it); strong convexity is asked for first, for it
+#' implies convexity; the start is 0; epsilon at most 1, as the classical Gaussian scale needs, and
+#' the accountant confirms (epsilon, delta).
 #' With the printed constants the error is often larger than that of answering zero.
 #'
 #' @param x,formula,data,y,subset,offset,na.action As in [dp_lm()]; see also the next.
@@ -80,8 +81,9 @@
 #' discrete Gaussian noise, and the total is Gaussian differential privacy with mu^2 the sum over
 #' the releases. The number of steps, and who is in which batch or group, does not depend on the
 #' data. Frank-Wolfe releases the chosen vertex of each round, by the exponential mechanism
-#' (permute-and-flip with `delta = 0`) on exact integer scores, each of which a record moves by at
-#' most 2 tau times the vertex's sum of absolute entries, and the intercept's noisy coordinate.
+#' (permute-and-flip with `delta = 0`, but for Algorithm 1 of Hu et al.) on exact integer scores,
+#' each of which a record moves by at most 2 tau times the vertex's sum of absolute entries, and
+#' the intercept's noisy coordinate.
 #' With [loss_user()] the guarantee rests on the function treating each record on its own.
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
