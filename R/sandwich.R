@@ -94,10 +94,16 @@ unit_sandwich_weights <- function(rows, norm, w, rule, root, single) {
   list(gradients = gradients, second = weights$second * share)
 }
 
-# Sums over the rows of each unit.
+# Sums over the rows of each unit, each on its own: no unit changes another's last bit.
 rowsum_of <- function(units, v) {
-  total <- c(0, cumsum(v[units$order + 1L]))
-  diff(total[units$start + 1L])
+  rows <- diff(units$start)
+  out <- numeric(length(rows))
+  there <- which(rows > 0L)
+  if (length(there) > 0L) {
+    unit <- rep(there, rows[there])
+    out[there] <- rowsum(v[units$order + 1L], unit, reorder = FALSE)[, 1L]
+  }
+  out
 }
 
 # A and B with their noise: `curvature` is in units of the loss's derivative over `tuning`.

@@ -112,6 +112,52 @@ test_that("weighted second moments move by at most that, whatever the weights do
   expect_gt(worst, 0.9)
 })
 
+# Three rows a unit, all of the first replaced.
+unit_rows <- function(m, p, first) {
+  set.seed(267)
+  x <- matrix(stats::rnorm(3 * m * p), 3 * m, p)
+  y <- as.double(stats::rbinom(3 * m, 1, 0.5))
+  x[1:3, ] <- first
+  rows <- new_rows(x, y, intercept = TRUE)
+  rows$margin_offset <- 1
+  rows$units <- list(
+    order = seq_len(3 * m) - 1L, start = as.integer(seq(0, 3 * m, 3)), most = 3, scale = 1 / 3,
+    one = as.integer(seq(1, 3 * m, 3)), empty = rep(FALSE, m)
+  )
+  rows
+}
+
+test_that("what variances of units are made from moves by at most what moment_law() is for", {
+  m <- 200
+  k <- 3
+  root <- made_up_root(k)
+  w <- c(0.1, 1, -1)
+  law <- moment_law(m, k, 0.1, 1.2)
+  for (estimator in c("covariate", "clipped")) {
+    rule <- list(bound = 1.2, estimator = estimator, loss = "logistic")
+    stats <- lapply(c(0, 1, 1e7, 1e150, 1e200, Inf, NaN, -1e150), function(first) {
+      rows <- unit_rows(m, k - 1L, first)
+      norm <- row_norms(rows, root)
+      single <- one_each(rows)
+      weights <- unit_sandwich_weights(rows, norm, w, rule, root, single)
+      list(
+        curvature = release_weighted_moments(single, sqrt(weights$second), root, 1.2, law,
+                                             exact = TRUE),
+        spread = release_weighted_moments(new_rows(weights$gradients), rep(1, m), root, 1.2, law,
+                                          exact = TRUE)
+      )
+    })
+    for (part in c("curvature", "spread")) {
+      change <- largest_change(lapply(stats, `[[`, part), moment_size(k))
+      expect_lte(change / (2^law$noise[[2L]] * 0.1), 1)
+    }
+  }
+  units <- unit_rows(4, 1, 0)$units
+  expect_identical(rowsum_of(units, c(1e300, Inf, 1, rep(1, 9))), c(Inf, 3, 3, 3))
+  units$start <- c(0L, 0L, 3L, 3L, 12L)
+  expect_identical(rowsum_of(units, as.double(1:12)), c(0, 6, 0, 72))
+})
+
 test_that("counts move by at most one record from one cell to another", {
   set.seed(263)
   unit <- 1000
