@@ -73,6 +73,9 @@ print_needed <- function(x, show) {
               show(x$target),
               if (is.na(x$n_needed)) "none found" else format(x$n_needed, scientific = FALSE),
               if (is.na(x$epsilon_needed)) "none found" else show(x$epsilon_needed)))
+  if (is.na(x$epsilon_needed) && x$sensible && x$error[["sampling"]] >= x$target) {
+    cat("(no epsilon is enough: the draw of the rows alone errs by more)\n")
+  }
 }
 
 # Expected errors over n, from sensible sizes on: a data frame.
@@ -101,14 +104,28 @@ plot.dp_plan <- function(x, ...) {
   least <- max(min(curve$total, x$target) / 10, min(curve$privacy[curve$privacy > 0], most) / 2)
   plot(curve$n, curve$total, type = "l", lwd = 2, log = "xy", xlab = "rows n",
        ylab = "expected error", ylim = c(least, most),
-       main = sprintf("Plan of dp_%s(), epsilon = %s", x$front, format_number(x$epsilon)), ...)
+       ...)
+  if (!"main" %in% ...names()) {
+    graphics::title(sprintf("Plan of dp_%s(), epsilon = %s", x$front, format_number(x$epsilon)),
+                    line = 2.3)
+  }
   graphics::lines(curve$n, curve$sampling, lty = 2)
   graphics::lines(curve$n, pmax(curve$privacy, least / 10), lty = 3)
   graphics::abline(v = x$n, col = "grey50")
   if (!is.null(x$target)) graphics::abline(h = x$target, col = "grey50", lty = 4)
   if (is.finite(x$error[["total"]])) graphics::points(x$n, x$error[["total"]], pch = 19)
-  graphics::legend("topright", c("all", "sampling", "privacy", "this n", "target"),
-                   lty = c(1, 2, 3, 1, 4), lwd = c(2, 1, 1, 1, 1), bty = "n",
-                   col = c("black", "black", "black", "grey50", "grey50"))
+  plan_legend(!is.null(x$target))
   invisible(curve)
+}
+
+# Over the picture, between frame and title: no curve can run through it.
+plan_legend <- function(target) {
+  shown <- seq_len(if (target) 5L else 4L)
+  edges <- graphics::par("usr")
+  graphics::legend(
+    10^mean(edges[1:2]), 10^edges[[4L]], c("all", "sampling", "privacy", "this n", "target")[shown],
+    lty = c(1, 2, 3, 1, 4)[shown], lwd = c(2, 1, 1, 1, 1)[shown],
+    col = c("black", "black", "black", "grey50", "grey50")[shown], horiz = TRUE, bty = "n",
+    xjust = 0.5, yjust = 0, xpd = NA, cex = 0.8
+  )
 }

@@ -157,6 +157,25 @@ test_that("prints, draws and stays small", {
   expect_equal(curve$total^2, curve$sampling^2 + curve$privacy^2 + curve$bias^2)
 })
 
+test_that("a target that the rows alone miss is said to be out of reach", {
+  text <- "no epsilon is enough"
+  far <- dp_plan("mean", n = 3000, d = 1, epsilon = 1, target = 1e-3)
+  expect_match(capture.output(print(far)), text, all = FALSE)
+  near <- dp_plan("mean", n = 3000, d = 1, epsilon = 1, target = 0.04)
+  expect_no_match(capture.output(print(near)), text)
+})
+
+test_that("the legend of a plan stands over the picture", {
+  drawn <- drawn_text(plot(dp_plan("lm", n = 3e4, d = 8, epsilon = 1, delta = 1e-6, target = 0.02)))
+  frame <- 72 * (3.8 - 4.1 * 0.2)
+  legend <- drawn$text %in% c("all", "sampling", "privacy", "this n", "target")
+  expect_identical(sum(legend), 5L)
+  expect_true(all(drawn$y[legend] > frame))
+  none <- drawn_text(plot(dp_plan("mean", n = 3000, d = 1, epsilon = 1), main = "own title"))
+  expect_false("target" %in% none$text)
+  expect_identical(sum(grepl("Plan of|own title", none$text)), 1L)
+})
+
 # ---- against simulation -----------------------------------------------------------------
 
 rms <- function(runs) sqrt(mean(runs))
