@@ -289,6 +289,9 @@ print.dp_residuals <- function(x, digits = max(3L, getOption("digits") - 3L), ..
   shown <- x$table
   shown$count <- round(shown$count)
   print(shown, digits = digits, row.names = FALSE)
+  if (x$privacy$epsilon < Inf) {
+    cat("Counts are noisy and may fall below 0; NA: the share is lost in the noise\n")
+  }
   invisible(x)
 }
 
@@ -314,7 +317,7 @@ plot.dp_residuals <- function(x, ...) {
   }
   t <- x$table
   plot(
-    t$predicted, t$observed, pch = 19, xlim = c(0, 1), ylim = c(0, 1), asp = 1,
+    t$predicted, t$observed, pch = 19, xlim = c(0, 1), ylim = c(0, 1),
     xlab = "predicted probability", ylab = "observed share",
     main = stamped("Private calibration", x$privacy), ...
   )

@@ -121,3 +121,13 @@ test_that("nothing of the rows survives", {
   expect_clean(dp_residuals(local_fit, z, epsilon = 2))
   expect_clean(dp_residuals(logistic_fit, z, epsilon = 2))
 })
+
+test_that("a calibration is drawn from 0 to 1, and its print says what noise does", {
+  set.seed(4)
+  r <- dp_residuals(logistic_fit, fresh, epsilon = 1, bins = 5, control = repeatable)
+  numbers <- suppressWarnings(as.numeric(drawn_text(plot(r))$text))
+  expect_identical(range(numbers, na.rm = TRUE), c(0, 1))
+  expect_match(capture.output(print(r)), "lost in the noise", all = FALSE)
+  exact <- dp_residuals(logistic_fit, fresh, epsilon = Inf, bins = 5)
+  expect_no_match(capture.output(print(exact)), "lost in the noise")
+})
