@@ -161,13 +161,13 @@ plot.dp_lm <- function(x, ...) {
   if (length(value) > PLOT_ROWS) title <- sprintf("%s: the %d largest", title, PLOT_ROWS)
   title <- stamped(title, x$privacy)
   what <- if (identical(x$loss, "logistic")) "log-odds" else "response"
-  label <- sprintf("change of the %s per scale of the column", what)
+  label <- sprintf("%s per scale of the column", what)
   shown <- rev(value[largest])
   half <- two_errors(x, names(shown))
   if (is.null(half)) {
     draw_dots(shown, title, label, ...)
   } else {
-    own <- list(label = paste0(label, "; bars: two standard errors"),
+    own <- list(label = paste0(label, "; bars: 2 standard errors"),
                 xlim = range(shown, shown - half, shown + half, na.rm = TRUE))
     given <- list(...)
     do.call(draw_dots, c(list(shown, title), given, own[setdiff(names(own), names(given))]))

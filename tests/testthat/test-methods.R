@@ -18,6 +18,7 @@ fits <- function(epsilon = 2, control = dp_control()) {
 
 test_that("printed text has this shape", {
   skip_on_cran()
+  set.seed(116)
   f <- fits(Inf)
   expect_snapshot(f$mean, transform = blank_numbers)
   expect_snapshot(summary(f$means), transform = blank_numbers)
@@ -109,6 +110,27 @@ test_that("plots are drawn, return the fit and leave par as it was", {
     expect_false(out$visible)
     expect_identical(out$value, fit)
     expect_identical(par("mar"), old$mar)
+  }
+})
+
+test_that("what stands under a picture of a fit is not wider than the page", {
+  control <- dp_control(rng = "R")
+  set.seed(122)
+  for (formula in list(y ~ x1 + f, y > 1 ~ x1 + f)) {
+    fit <- if (formula[[2L]] == quote(y)) {
+      dp_lm(formula, big, 4, del, control = control)
+    } else {
+      dp_glm(formula, big, 4, del, control = control)
+    }
+    drawn <- drawn_text(plot(fit))
+    label <- grepl("per scale of the column; bars: ", drawn$text, fixed = TRUE)
+    expect_identical(sum(label), 1L)
+    expect_gt(drawn$x[label], 0)
+    pdf(NULL)
+    plot.new()
+    width <- 72 * strwidth(drawn$text[label], "inches")
+    dev.off()
+    expect_lt(drawn$x[label] + width, 6.5 * 72)
   }
 })
 
