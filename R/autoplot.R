@@ -164,7 +164,8 @@ draw_noise <- function(x) {
     ggplot2::expand_limits(y = table$noise[is.finite(table$noise)]) +
     ggplot2::geom_point(na.rm = TRUE) +
     ggplot2::geom_text(vjust = -0.7, size = 3, check_overlap = TRUE, na.rm = TRUE) +
-    ggplot2::scale_x_log10() + ggplot2::scale_y_log10()
+    ggplot2::scale_x_log10(expand = ggplot2::expansion(mult = 0.15)) +
+    ggplot2::scale_y_log10(expand = ggplot2::expansion(mult = 0.1))
   titled(plot, stamped(paste0(fit_title(x), ": noise and signal"), x$privacy),
          "standard deviation of the noise", "size of the coefficient")
 }
