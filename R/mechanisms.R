@@ -107,11 +107,11 @@ plan_gaussian <- function(d, sensitivity, epsilon, delta, budget, calibration) {
   list(law = law, events = list(gaussian_event(mu, 1, sensitivity, law$scale, "value")))
 }
 
-plan_laplace <- function(d, sensitivity, epsilon, budget) {
+plan_laplace <- function(d, sensitivity, epsilon, budget, delta = 0) {
   if (epsilon == Inf && is.null(budget)) {
     return(list(law = NO_NOISE_LAW, events = list()))
   }
-  cost <- ledger_allowance(budget, epsilon, 0, "pure")$epsilon
+  cost <- ledger_allowance(budget, epsilon, delta, "pure")$epsilon
   law <- vector_law("laplace", d, cost, sensitivity)
   list(law = law, events = list(laplace_event(cost, 1, sensitivity, law$scale, "value")))
 }

@@ -213,7 +213,7 @@ plan_calibration <- function(n, bins, epsilon, delta, budget) {
     if (delta > 0) {
       function() plan_gaussian(2 * bins, 2, epsilon, delta, budget, "tight")
     },
-    function() plan_laplace(2 * bins, 4, epsilon, budget)
+    function() plan_laplace(2 * bins, 4, epsilon, budget, delta)
   )
   plans <- lapply(Filter(Negate(is.null), made), function(f) {
     tryCatch(f(), dp_error = identity)

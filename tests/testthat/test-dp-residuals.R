@@ -131,3 +131,19 @@ test_that("a calibration is drawn from 0 to 1, and its print says what noise doe
   exact <- dp_residuals(logistic_fit, fresh, epsilon = Inf, bins = 5)
   expect_no_match(capture.output(print(exact)), "lost in the noise")
 })
+
+test_that("what remains in a ledger is enough for a calibration, whatever came first", {
+  calibrate <- function(epsilon, budget) {
+    dp_residuals(logistic_fit, fresh, epsilon = epsilon, delta = 1e-7, bins = 5, budget = budget)
+  }
+  for (first in c("gaussian", "laplace")) {
+    budget <- privacy_budget(2, 1e-6)
+    if (first == "gaussian") {
+      dp_gaussian(0, sensitivity = 1, epsilon = 1.2, delta = 1e-6, budget = budget)
+    } else {
+      dp_laplace(0, sensitivity = 1, epsilon = 0.2, budget = budget)
+    }
+    expect_s3_class(calibrate(0.5, budget), "dp_residuals")
+    expect_s3_class(calibrate(remaining(budget, 1e-7), budget), "dp_residuals")
+  }
+})
