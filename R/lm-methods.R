@@ -115,7 +115,7 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), .
   print_parts(x)
   if (any(is.finite(x$bound)) && length(x$sd) > 0L) {
     cat(sprintf(
-      "Last stage: %s at %s, noise sd per mean gradient %s (standardised units).\n",
+      "Last stage: %s at %s,\nnoise sd per mean gradient %s (standardised units).\n",
       bounded_text(x), format(x$bound[[length(x$bound)]], digits = 3),
       format(x$sd[[length(x$sd)]], digits = 3)
     ))
