@@ -43,8 +43,8 @@ tests="r-cran-testthat=r:testthat"
 checks="r-cran-roxygen2=r:roxygen2 r-cran-knitr=r:knitr r-cran-rmarkdown=r:rmarkdown
   r-cran-mass=r:MASS r-cran-matrix=r:Matrix r-cran-ggplot2=r:ggplot2
   r-cran-generics=r:generics r-cran-glmnet=r:glmnet r-cran-tibble=r:tibble
-  r-cran-data.table=r:data.table r-cran-jsonlite=r:jsonlite pandoc=tool:pandoc
-  qpdf=tool:qpdf valgrind=tool:valgrind clang=tool:clang git=tool:git"
+  r-cran-data.table=r:data.table r-cran-recipes=r:recipes r-cran-jsonlite=r:jsonlite
+  pandoc=tool:pandoc qpdf=tool:qpdf valgrind=tool:valgrind clang=tool:clang git=tool:git"
 
 case $mode in
   demo) wanted=$base ;;
