@@ -61,14 +61,21 @@ print.summary.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L),
 #' @export
 plot.dp_mean <- function(x, ...) {
   shown <- x$selected %||% seq_along(x$coefficients)
-  value <- rev(utils::head(x$coefficients[shown], PLOT_ROWS))
-  sd <- rev(utils::head(x$noise_sd[shown], PLOT_ROWS))
   title <- "Private means"
   if (length(shown) > PLOT_ROWS) title <- sprintf("%s: the first %d", title, PLOT_ROWS)
+  shown <- rev(utils::head(shown, PLOT_ROWS))
+  value <- x$coefficients[shown]
+  known <- has_variance(x)
+  ends <- if (known) {
+    stats::confint(x)[shown, , drop = FALSE]
+  } else {
+    value + outer(x$noise_sd[shown], c(-2, 2))
+  }
   draw_dots(
-    value, stamped(title, x$privacy), "mean; bars: two standard deviations of the noise",
-    xlim = range(value - 2 * sd, value + 2 * sd, na.rm = TRUE)
+    value, stamped(title, x$privacy),
+    paste("mean; bars:", if (known) "95 % intervals" else "two standard deviations of the noise"),
+    xlim = range(value, ends, na.rm = TRUE)
   )
-  graphics::segments(value - 2 * sd, seq_along(value), value + 2 * sd, seq_along(value))
+  graphics::segments(ends[, 1L], seq_along(value), ends[, 2L], seq_along(value))
   invisible(x)
 }

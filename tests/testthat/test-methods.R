@@ -134,6 +134,22 @@ test_that("what stands under a picture of a fit is not wider than the page", {
   }
 })
 
+test_that("means are drawn with their intervals, or with the noise where none are known", {
+  set.seed(123)
+  fit <- dp_mean(big[1:2], 4, control = repeatable)
+  level <- dp_mean(big[1:2], 4, method = "truncated", bound = 9, control = repeatable)
+  pdf(NULL)
+  on.exit(dev.off())
+  width <- function(ends) 1.08 * diff(range(ends))
+  # the frame is as wide as all bars and 4 % more on each side
+  plot(fit)
+  expect_equal(diff(par("usr")[1:2]), width(confint(fit)))
+  plot(level)
+  expect_equal(diff(par("usr")[1:2]), width(coef(level) + outer(level$noise_sd, c(-2, 2))))
+  expect_match(drawn_text(plot(fit))$text, "bars: 95 % intervals", fixed = TRUE, all = FALSE)
+  expect_match(drawn_text(plot(level))$text, "bars: two standard deviations", all = FALSE)
+})
+
 test_that("coef, nobs, formula and privacy read what was released", {
   set.seed(121)
   f <- fits()
