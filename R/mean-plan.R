@@ -59,11 +59,10 @@ mean_shares <- function(rows, bounded, na_rm, n, paid = FALSE) {
   center <- max(0.05, 140 / rows)
   tails <- max(0.12, 300 / rows)
   if (center + tails > 0.8) {
-    dp_abort(paste(
-      "`x` has too few rows for this `epsilon` and this many columns: limits cannot be found",
-      sprintf("privately below about n = %.0f. Give `bound`, or a larger `epsilon`.",
-              ceiling(n * (center + tails) / 0.8))
-    ), c("dp_error_small_n", "dp_error_input"))
+    dp_abort(sprintf(paste(
+      "too few rows, n = %.0f, for this `epsilon` and this many columns: limits cannot be found",
+      "privately below about n = %.0f. Give `bound`, or a larger `epsilon`."
+    ), n, ceiling(n * (center + tails) / 0.8)), c("dp_error_small_n", "dp_error_input"))
   }
   c(center = center, tails = tails, count = count, variance = 0,
     sums = 1 - center - tails - count)

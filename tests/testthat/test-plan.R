@@ -165,6 +165,11 @@ test_that("a target that the rows alone miss is said to be out of reach", {
   expect_no_match(capture.output(print(near)), text)
 })
 
+test_that("a plan that no fit could follow names n, not an argument that plans do not have", {
+  expect_error(dp_plan("mean", n = 500, d = 1, epsilon = 0.5), "too few rows, n = 500,",
+               class = "dp_error_small_n")
+})
+
 test_that("the legend of a plan stands over the picture", {
   drawn <- drawn_text(plot(dp_plan("lm", n = 3e4, d = 8, epsilon = 1, delta = 1e-6, target = 0.02)))
   frame <- 72 * (3.8 - 4.1 * 0.2)
