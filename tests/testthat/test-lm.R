@@ -248,13 +248,12 @@ test_that("the charge comes before the values are read, and is kept", {
       fun(...)
     }
   }
-  steps <- c("curator_check", "ledger_charge", "fit_lm", "frame_values")
+  steps <- c("curator_check", "ledger_charge", "frame_values", "fit_lm")
   traced <- do.call(with_replaced, c(list(run_regression), sapply(steps, trace, simplify = FALSE)))
   traced <- with_replaced(run_lm, run_regression = traced, fit_lm = trace("fit_lm"))
   front <- with_replaced(dp_lm.formula, run_lm = traced)
   b <- privacy_budget(1, 1e-6)
   front(y ~ x1, big, 0.5, del, budget = b)
-  # values are read when the fit first asks for them
   expect_identical(unique(order), steps)
   expect_equal(spent(b), 0.5, tolerance = 1e-6)
 
