@@ -20,7 +20,8 @@ check_candidate <- function(call, caller) {
   if (is.na(candidate_front(call, caller))) {
     dp_abort(paste0("`calls` must be calls of ", paste0(TUNED, "()", collapse = ", "), "."))
   }
-  wrong <- intersect(names(call), c("data", "budget", "x", "y"))
+  wrong <- intersect(names(call), c("data", "budget", "unit", "x", "y"))
+  if ("unit" %in% wrong) dp_abort(ROWS_ONLY)
   if (length(wrong) > 0L) {
     dp_abort(sprintf(switch(wrong[[1L]],
       budget = "a call in `calls` has `%s`: leave it out, dp_tune() charges for all of them.",
@@ -30,12 +31,21 @@ check_candidate <- function(call, caller) {
   }
 }
 
+# The two parts are drawn row by row, so that a unit would be in both.
+ROWS_ONLY <- paste(
+  "a call in `calls` has `unit`: leave it out, dp_tune() protects rows,",
+  "for the rows of a unit would be in both of its parts."
+)
+
 # The front that is called, whatever it is called by; NA for another function.
 candidate_front <- function(call, caller) {
   name <- call[[1L]]
   simple <- is.symbol(name) ||
     is.call(name) && (identical(name[[1L]], quote(`::`)) || identical(name[[1L]], quote(`:::`)))
-  f <- if (simple) tryCatch(eval(name, caller), error = function(e) NULL)
+  # do.call() and as.call() put the function itself in its place
+  f <- if (is.function(name)) name else if (simple) {
+    tryCatch(eval(name, caller), error = function(e) NULL)
+  }
   own <- vapply(TUNED, function(front) identical(f, get(front, mode = "function")), NA)
   if (any(own)) TUNED[own][[1L]] else NA_character_
 }
@@ -90,34 +100,53 @@ announce_charge <- function(schema, spec, events, na.action) {
   ))
 }
 
+# What a candidate says, with its label.
+labelled <- function(label, condition) {
+  sprintf("`%s` of `calls`: %s", label, conditionMessage(condition))
+}
+
+relabel_warning <- function(label) {
+  function(w) {
+    dp_warn(labelled(label, w), class(w)[[1L]])
+    invokeRestart("muffleWarning")
+  }
+}
+
 # Runs a call up to its charge, which it does not reach.
 plan_candidate <- function(call, label, env) {
   charge <- tryCatch(
-    eval(candidate_call(call), env),
+    withCallingHandlers(eval(candidate_call(call), env), dp_warning = relabel_warning(label)),
     dp_charge = identity,
-    dp_error = function(e) {
-      dp_abort(sprintf("`%s` of `calls`: %s", label, conditionMessage(e)),
-               setdiff(class(e), c("dp_error", "error", "condition")))
+    error = function(e) {
+      own <- if (inherits(e, "dp_error")) setdiff(class(e), c("dp_error", "error", "condition"))
+      dp_abort(labelled(label, e), own %||% "dp_error_input")
     }
   )
   if (!inherits(charge, "dp_charge")) {
     dp_abort("a call in `calls` did not come to a fit.", "dp_error_internal")
   }
+  if (has_units(charge$schema)) dp_abort(ROWS_ONLY)
   charge
 }
 
-# Again, to the end. What it is about to spend must be what was charged for.
-run_candidate <- function(call, planned, env) {
+# Again, to the end. It must be charged once, for what it was planned to spend, for the same model.
+run_candidate <- function(call, planned, label, env) {
   said <- function(c) invokeRestart("muffleWarning")
+  same <- c("epsilon", "delta", "events", "front", "loss")
+  charges <- 0
   withCallingHandlers(
     eval(candidate_call(call), env),
     dp_charge = function(charge) {
-      spends <- c("epsilon", "delta", "events")
-      if (!identical(unclass(charge)[spends], unclass(planned)[spends])) {
-        dp_abort("a call in `calls` means something else each time it is evaluated.")
+      charges <<- charges + 1
+      if (charges > 1 || !identical(unclass(charge)[same], unclass(planned)[same]) ||
+        !identical(charge$schema$formula, planned$schema$formula)) {
+        dp_abort(paste(
+          "a call in `calls` means something else each time it is evaluated, or makes more than",
+          "one fit; what all were to spend has been charged."
+        ))
       }
     },
-    dp_small_n = said, dp_large_delta = said
+    dp_small_n = said, dp_large_delta = said, dp_dominated = relabel_warning(label)
   )
 }
 

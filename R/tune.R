@@ -102,7 +102,7 @@ dp_tune <- function(calls, data, epsilon, ..., holdout = 0.2, loss = NULL, bound
   warn_small_choice(plan, epsilon)
   ledger_charge(budget, plan$privacy$events, plan$privacy$epsilon, plan$privacy$delta, "dp_tune")
   report_stage(control, "candidates")
-  fits <- Map(run_candidate, calls, candidates, list(env))
+  fits <- Map(run_candidate, calls, candidates, labels, list(env))
   report_stage(control, "choice")
   choice <- choose_fit(held_losses(fits, held, use, loss, control), plan, control)
   new_tune(fits[[choice$chosen]], choice, unname(labels), plan, split, loss)

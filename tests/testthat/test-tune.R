@@ -153,7 +153,7 @@ test_that("one row held out moves each score by one at most, and no other row's 
   split <- split_rows(d, 0.25, repeatable)
   env <- candidate_env(split$fit, repeatable, environment())
   planned <- Map(plan_candidate, candidates, c("a", "b"), list(env))
-  fits <- Map(run_candidate, candidates, planned, list(env))
+  fits <- Map(run_candidate, candidates, planned, c("a", "b"), list(env))
   units <- function(columns, loss, bound) {
     held <- Map(held_schema, planned, list(columns), c("a", "b"))
     use <- lapply(held, curator_check, na.action = "na.omit")
@@ -243,6 +243,49 @@ test_that("a call that changes after the charge spends nothing else", {
   }
   calls <- alist(dp_lm(y ~ x1, epsilon = changing(), delta = 1e-6))
   expect_error(quiet(dp_tune(calls, big, epsilon = 0.2)), "something else each time")
+  # the same cost, but of another model
+  k <- 0
+  either <- function() {
+    k <<- k + 1
+    if (k == 1) y ~ x1 else y ~ x2
+  }
+  calls <- alist(dp_lm(either(), epsilon = 0.3, delta = 1e-6))
+  expect_error(quiet(dp_tune(calls, big, epsilon = 0.2)), "something else each time")
+})
+
+test_that("a call that makes two fits of the same cost is found out", {
+  calls <- alist(dp_lm(y ~ x1, epsilon = 0.3, delta = if (is.list(
+    dp_lm(y ~ x1, .dp_rows, epsilon = 0.3, delta = 1e-6)
+  )) 1e-6))
+  expect_error(quiet(dp_tune(calls, big, epsilon = 0.2)), "more than one fit")
+})
+
+test_that("what a candidate says comes with its label", {
+  lacking <- 1
+  rm(lacking)
+  calls <- alist(a = dp_lm(y ~ x1, epsilon = lacking, delta = 1e-6))
+  expect_error(dp_tune(calls, big, epsilon = 0.2), "`a` of `calls`: .*lacking",
+               class = "dp_error_input")
+  expect_error(dp_tune(alist(dp_lm()), big, epsilon = 0.2), "`call 1` of `calls`: .*\"x\"",
+               class = "dp_error_input")
+  calls <- alist(few = dp_lm(y ~ x1, epsilon = 0.01, delta = 1e-7))
+  said <- conditions_of(dp_tune(calls, big, epsilon = 0.2, holdout = 0.5))
+  expect_match(said, "^dp_small_n: `few` of `calls`: n = ", all = FALSE)
+  expect_match(said, "^dp_dominated: `few` of `calls`: no scale", all = FALSE)
+  expect_no_match(said, "^[a-z_]+: (n = [0-9]+ is small for this epsilon and|no scale)")
+})
+
+test_that("a front may stand in a call as the function itself", {
+  calls <- list(as.call(list(dp_lm, y ~ x1, epsilon = 1, delta = 1e-6)))
+  expect_s3_class(quiet(dp_tune(calls, big, epsilon = 0.5)), "dp_tune")
+})
+
+test_that("units are refused: their rows would be in both parts", {
+  z <- transform(big, id = rep(seq_len(nrow(big) / 2), 2))
+  expect_error(dp_tune(alist(dp_lm(y ~ x1, epsilon = 1, delta = 1e-6, unit = ~id)), z, 1),
+               "protects rows")
+  through <- function(...) dp_tune(alist(dp_lm(y ~ x1, epsilon = 1, delta = 1e-6, ...)), z, 1)
+  expect_error(through(unit = ~id), "protects rows")
 })
 
 test_that("few rows held out are warned about", {
