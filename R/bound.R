@@ -78,8 +78,11 @@
 #' @export
 error_bound <- function(fit, xi = NULL, smoothness = NULL, ...) {
   check_dots(...)
-  if (!inherits(fit, c("dp_fit", "dp_mechanism"))) {
+  if (missing(fit) || !inherits(fit, c("dp_fit", "dp_mechanism"))) {
     dp_abort("`fit` must be a fit of this package.")
+  }
+  if (inherits(fit, "dp_tune")) {
+    dp_abort("no bound is proved for a fit that was chosen by dp_tune().", "dp_error_bound")
   }
   if (!is.null(xi)) xi <- check_number(xi, "xi", 1e-12, 0.5)
   if (!is.null(smoothness)) smoothness <- check_public(smoothness, "smoothness")
@@ -109,10 +112,14 @@ abort_no_theorem <- function(fit) {
   need <- "`moment` = moment_bound(order, bound)"
   why <- if (inherits(fit, "dp_quantile")) {
     "no theorem of the two papers is about quantiles; dp_plan() says what to expect."
+  } else if (inherits(fit, "dp_residuals")) {
+    "no theorem of the two papers is about residuals."
+  } else if (inherits(fit, "dp_mechanism")) {
+    "a released value errs by its noise alone, whose law print() shows."
   } else if (inherits(fit, "dp_mean") && !is.null(fit$selected)) {
     "no theorem of the two papers is about sparse means by one choice; see error_bound(dp_peel())."
   } else if (inherits(fit, "dp_mean") && fit$method == "winsorized") {
-    paste0("the limits were found privately; Theorem 1 of Tao et al. is for ",
+    paste0("its limits do not come from a moment; Theorem 1 of Tao et al. is for ",
            "method = \"truncated\" with ", need, ".")
   } else if (inherits(fit, "dp_mean")) {
     paste0("the level was given as `bound`, which says nothing about the data's moments: give ",
@@ -178,6 +185,8 @@ plot.dp_bound <- function(x, ...) {
   check_parts_known(x)
   title <- sprintf("Error bound %s, with probability %s", format_number(x$value),
                    format(1 - x$xi))
-  draw_dots(rev(x$parts), title, x$statement, xlim = range(0, x$parts, finite = TRUE))
+  own <- list(value = rev(x$parts), title = title, label = x$statement,
+              xlim = range(0, x$parts, finite = TRUE))
+  draw_with(draw_dots, own, ...)
   invisible(x)
 }

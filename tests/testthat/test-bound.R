@@ -193,6 +193,17 @@ test_that("other fits are refused with the theorem that is closest", {
   expect_error(error_bound(one, si = 2), "si", class = "dp_error")
 })
 
+test_that("what no theorem is about is told so, by what it is", {
+  why <- function(fit, text) expect_error(error_bound(fit), text, class = "dp_error_bound")
+  why(dp_gaussian(1:3, epsilon = 1, delta = 1e-6, sensitivity = 1), "errs by its noise alone")
+  why(dp_mean(big$x1, 1, bound = c(-5, 5)), "do not come from a moment")
+  fit <- quiet(dp_lm(y ~ x1, big, epsilon = 1, delta = 1e-6))
+  why(quiet(dp_residuals(fit, big, epsilon = 1)), "about residuals")
+  tuned <- quiet(dp_tune(alist(dp_lm(y ~ x1, epsilon = 1, delta = 1e-6)), big, epsilon = 1))
+  why(tuned, "chosen by dp_tune")
+  expect_error(error_bound(), "`fit`", class = "dp_error_input")
+})
+
 test_that("a bound prints what is proved, from where, and what it assumes", {
   out <- paste(capture.output(print(error_bound(one))), collapse = "\n")
   for (said in c("at most", "probability at least 0.9", "Theorem 1", "inferred", "derived",
