@@ -39,7 +39,7 @@ print.dp_plan <- function(x, digits = 3L, ...) {
 # One line: the laws, and how much there is to find.
 assumed_text <- function(x, show) {
   a <- x$assume
-  law <- function(v) if (is.function(v)) "a given law" else format(v)
+  law <- function(v) if (inherits(v, "dp_law")) "a given law" else format(v)
   values <- paste(show(a$sigma), "x", law(a$tail))
   if (x$front %in% c("mean", "quantile")) {
     cat(sprintf("Assumed: values %s with mean %s\n", values, show(a$signal)))
@@ -78,8 +78,13 @@ print_needed <- function(x, show) {
   }
 }
 
+abort_no_curve <- function() {
+  dp_abort("there is no expected error to draw, see help(\"dp_plan\").")
+}
+
 # Expected errors over n, from sensible sizes on: a data frame.
 plan_curve <- function(x, points = 15L) {
+  if (is.null(x$arguments)) abort_no_curve()
   make <- planner(x$front, x$arguments)
   laws <- assumed_laws(x$assume, x$front, x$d)
   ends <- range(x$n, x$n_needed, x$n_sensible, na.rm = TRUE)
@@ -99,12 +104,13 @@ plan_curve <- function(x, points = 15L) {
 plot.dp_plan <- function(x, ...) {
   curve <- plan_curve(x)
   curve <- curve[is.finite(curve$total), ]
-  if (nrow(curve) == 0L) dp_abort("there is no expected error to draw, see help(\"dp_plan\").")
+  if (nrow(curve) == 0L) abort_no_curve()
   most <- max(curve$total, x$target)
   least <- max(min(curve$total, x$target) / 10, min(curve$privacy[curve$privacy > 0], most) / 2)
-  plot(curve$n, curve$total, type = "l", lwd = 2, log = "xy", xlab = "rows n",
-       ylab = "expected error", ylim = c(least, most),
-       ...)
+  # the legend stands between the title and the picture
+  own <- list(x = curve$n, y = curve$total, type = "l", lwd = 2, log = "xy", xlab = "rows n",
+              ylab = "expected error", ylim = c(least, most), main = "")
+  draw_with(plot, own, ...)
   if (!"main" %in% ...names()) {
     graphics::title(sprintf("Plan of dp_%s(), epsilon = %s", x$front, format_number(x$epsilon)),
                     line = 2.3)

@@ -26,7 +26,7 @@
 #'   \item{tail}{the law of the values (mean, quantile) or of the errors of the regression:
 #'     `"normal"`, `"t3"`, `"lognormal1"`, `"pareto2.5"` (or other numbers there), a number for the
 #'     moment index (Student's t with so many degrees of freedom), or a quantile function of
-#'     probabilities. Default `"t3"`. It is shifted to mean zero.}
+#'     probabilities (the plan keeps a table of it). Default `"t3"`. It is shifted to mean zero.}
 #'   \item{sigma}{positive number: values or errors are sigma times a draw of that law. Default 1.}
 #'   \item{signal}{number: the mean of a column; for regressions the length of the slopes, per
 #'     standard deviation of the columns. Default 1.}
@@ -46,7 +46,7 @@
 #'   `probs`, `intercept`, `loss`, `gradient`, `constraint`, `radius`, `scale`, `budget`,
 #'   `control`, ... Two stand for what a fit sees in the schema: `indicators =` how many of the d
 #'   columns are logical or belong to factors, and `sparse = TRUE` for a `dgCMatrix`. A ledger is
-#'   read, not charged.
+#'   read, not charged; a plan that it would not admit is an error.
 #' @param assume A list, see Details.
 #' @param target Positive number or `NULL`: the expected error that is wanted.
 #'
@@ -80,7 +80,8 @@ dp_plan <- function(front, n, d, epsilon, delta, ..., assume = list(), target = 
   if (missing(front)) dp_abort("`front` is missing: the fitter to plan for, e.g. \"mean\".")
   front <- check_choice(front, "front", names(planned_fronts()))
   n <- check_count(n, "n", upper = 2^50)
-  d <- check_count(if (missing(d) && front == "quantile") 1 else d, "d", upper = 1e7)
+  if (missing(d) && front == "quantile") d <- 1
+  d <- check_count(d, "d", upper = 1e7)
   epsilon <- check_epsilon(epsilon, allow_inf = FALSE)
   if (!is.null(target)) target <- check_number(target, "target", 0, open = TRUE)
   assume <- check_assumptions(assume)
@@ -99,15 +100,30 @@ dp_plan <- function(front, n, d, epsilon, delta, ..., assume = list(), target = 
     noise = planned_noise(privacy$events, expected$units), error = expected$error,
     worse = expected$worse, n_sensible = planned$n_sensible, sensible = planned$n_sensible <= n,
     assume = assume, target = target
-  ), need, list(arguments = arguments)), class = "dp_plan")
+  ), need, list(arguments = kept_plan_arguments(arguments))), class = "dp_plan")
 }
 
 # A plan as a function of n and epsilon.
 planner <- function(front, arguments) {
   plan <- planned_fronts()[[front]]
   function(n, epsilon) {
-    do.call(plan, c(list(n = n, epsilon = epsilon), arguments), quote = TRUE)
+    planned <- do.call(plan, c(list(n = n, epsilon = epsilon), arguments), quote = TRUE)
+    if (!is.null(arguments$budget)) {
+      call <- call_record(planned$events, epsilon, arguments$delta %||% 0, front)
+      check_admitted(ledger_state(arguments$budget), call)
+    }
+    planned
   }
+}
+
+# For plot(). The code of a loss could hold data; such plans have no expected error to draw.
+kept_plan_arguments <- function(arguments) {
+  arguments$family <- NULL
+  if (holds_function(arguments)) NULL else arguments
+}
+
+holds_function <- function(v) {
+  is.function(v) || is.list(v) && any(vapply(v, holds_function, NA))
 }
 
 # What the accountant proves, without the declared epsilon.
@@ -123,7 +139,12 @@ check_assumptions <- function(assume) {
                     paste0("`", names(ASSUMED), "`", collapse = ", "), "."))
   }
   assume <- utils::modifyList(ASSUMED, assume)
-  assumed_law(assume$tail, "assume$tail")
+  for (law in c("tail", "columns")) {
+    arg <- paste0("assume$", law)
+    assumed_law(assume[[law]], arg)
+    # a table in its place: the place where a function was made could hold data
+    if (is.function(assume[[law]])) assume[[law]] <- quantile_law(assume[[law]], arg)
+  }
   check_number(assume$sigma, "assume$sigma", 0, 1e100, open = TRUE)
   check_number(assume$signal, "assume$signal", -1e100, 1e100)
   check_count(assume$sparsity, "assume$sparsity")

@@ -15,7 +15,11 @@ LAW_NAMES <- "\"normal\", \"t3\", \"lognormal1\", \"pareto2.5\" (or other number
 
 # Quantiles of a law about its mean, their weights, and the mean that was taken off.
 assumed_law <- function(law, arg) {
-  found <- if (is.function(law)) quantile_law(law, arg) else named_law(law, arg)
+  found <- if (inherits(law, "dp_law")) law else if (is.function(law)) {
+    quantile_law(law, arg)
+  } else {
+    named_law(law, arg)
+  }
   list(x = found$x - found$mean, weight = LAW_WEIGHTS / sum(LAW_WEIGHTS), mean = found$mean)
 }
 
@@ -45,16 +49,18 @@ named_law <- function(law, arg) {
 
 abort_law <- function(arg) {
   dp_abort(sprintf(paste(
-    "`%s` must be one of %s, a moment index above 1, or a quantile function of probabilities."
+    "`%s` must be one of %s, a moment index above 1, or a quantile function of probabilities",
+    "that rises."
   ), arg, LAW_NAMES))
 }
 
 quantile_law <- function(law, arg) {
   x <- tryCatch(law(stats::plogis(LAW_GRID)), error = function(e) NULL)
-  if (!is.numeric(x) || length(x) != length(LAW_GRID) || !all(is.finite(x)) || is.unsorted(x)) {
-    abort_law(arg)
-  }
-  list(x = as.numeric(x), mean = sum(LAW_WEIGHTS * x) / sum(LAW_WEIGHTS))
+  ok <- is.numeric(x) && length(x) == length(LAW_GRID) && all(is.finite(x)) &&
+    !is.unsorted(x) && x[[1L]] < x[[length(x)]]
+  if (!ok) abort_law(arg)
+  structure(list(x = as.numeric(x), mean = sum(LAW_WEIGHTS * x) / sum(LAW_WEIGHTS)),
+            class = "dp_law")
 }
 
 expectation <- function(law, f) sum(law$weight * f(law$x))

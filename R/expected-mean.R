@@ -118,6 +118,10 @@ expected_quantiles <- function(plan, n, probs, assume) {
   law <- assumed_values(assume)
   at <- pmin(pmax(probs, 1 / n), 1 - 1 / n)
   h <- 0.02
+  # beyond the table of the law
+  if (any(abs(stats::qlogis(at)) + h > max(LAW_GRID))) {
+    return(no_expectation())
+  }
   value <- law_quantile(law, at)
   slope <- (law_quantile(law, stats::plogis(stats::qlogis(at) + h)) -
               law_quantile(law, stats::plogis(stats::qlogis(at) - h))) / (2 * h * at * (1 - at))

@@ -81,7 +81,10 @@ test_that("misuse is refused with the fitter's own sentences", {
   expect_error(dp_plan("lm", n = 1e4, d = 1, epsilon = Inf, delta = 1e-6), "epsilon")
   expect_error(dp_plan("lm", n = 1e4, d = 1, epsilon = 1, delta = 1e-6, lss = 1), "`lss`")
   expect_error(dp_plan("mean", n = 1e4, d = 1, epsilon = 1, assume = list(tails = "t3")), "assume")
-  for (law in list("t1", "cauchy", "normal2", 1, NA, function(p) -p, "t")) {
+  expect_error(dp_plan("mean", n = 1e4, epsilon = 1), "`d`", class = "dp_error")
+  expect_error(dp_plan("mean", n = 1e4, d = 1, epsilon = 1, assume = list(columns = "t")),
+               "columns")
+  for (law in list("t1", "cauchy", "normal2", 1, NA, function(p) -p, function(p) 0 * p, "t")) {
     expect_error(dp_plan("mean", n = 1e4, d = 1, epsilon = 1, assume = list(tail = law)),
                  "tail", class = "dp_error")
   }
@@ -136,6 +139,44 @@ test_that("targets are met at the n and the epsilon that are said, and not far b
   # a loose target does not ask for fewer rows than are sensible
   loose <- dp_plan("lm", n = 8000, d = 4, epsilon = 1, delta = 1e-6, target = 10)
   expect_equal(loose$n_needed, loose$n_sensible, tolerance = 0.01)
+})
+
+test_that("what a ledger would refuse is no plan, and no epsilon that is needed", {
+  budget <- privacy_budget(1, 1e-6)
+  expect_error(dp_plan("lm", n = 4000, d = 2, epsilon = 2, delta = 1e-6, budget = budget),
+               "does not allow", class = "dp_error_budget")
+  plan <- function(...) dp_plan("lm", n = 3000, d = 2, epsilon = 0.9, delta = 1e-6, ...)
+  error <- plan()$error
+  target <- sqrt(error[["sampling"]]^2 + (0.7 * error[["privacy"]])^2)
+  expect_gt(plan(target = target)$epsilon_needed, 1)
+  expect_true(is.na(plan(target = target, budget = budget)$epsilon_needed))
+  expect_identical(nrow(as.data.frame(budget)), 0L)
+})
+
+test_that("a plan keeps no function, and draws its law all the same", {
+  secret <- "CANARY in a frame"
+  law <- function(p) stats::qt(p, 3)
+  plan <- dp_plan("lm", n = 4000, d = 2, epsilon = 1, delta = 1e-6, assume = list(tail = law))
+  expect_false(leaks(plan, secret))
+  named <- dp_plan("lm", n = 4000, d = 2, epsilon = 1, delta = 1e-6, assume = list(tail = "t3"))
+  expect_equal(plan$error, named$error, tolerance = 1e-6)
+  expect_match(capture.output(print(plan)), "errors 1 x a given law", all = FALSE)
+  again <- dp_plan("lm", n = 4000, d = 2, epsilon = 1, delta = 1e-6, assume = plan$assume)
+  expect_identical(again$error, plan$error)
+  grDevices::pdf(NULL)
+  expect_gt(nrow(plot(plan, main = "mine", ylim = c(1e-3, 1))), 3L)
+  own <- loss_user(function(eta, y) eta - y)
+  plan <- dp_plan("sco", n = 4000, d = 2, epsilon = 1, delta = 1e-6, loss = own)
+  expect_false(leaks(plan, secret))
+  expect_error(plot(plan), "no expected error", class = "dp_error")
+  grDevices::dev.off()
+})
+
+test_that("quantiles beyond the table of a law have no expected error", {
+  plan <- dp_plan("quantile", n = 1e13, epsilon = 1, probs = c(0.5, 1))
+  expect_true(is.na(plan$error[["total"]]))
+  plan <- dp_plan("quantile", n = 5000, epsilon = 1, probs = c(0, 1), target = 0.1)
+  expect_true(is.na(plan$n_needed))
 })
 
 test_that("prints, draws and stays small", {
