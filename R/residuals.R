@@ -64,8 +64,8 @@ dp_residuals <- function(fit, newdata, y = NULL, epsilon, delta = 0, ...,
                          na.action = NULL, budget = NULL, control = dp_control()) {
   check_dots(...)
   control <- check_control(control, "dp_residuals")
-  if (inherits(fit, "dp_tune")) fit <- fit$fit
-  if (!inherits(fit, "dp_lm") || identical(fit$loss, "mean")) {
+  if (!missing(fit) && inherits(fit, "dp_tune")) fit <- fit$fit
+  if (missing(fit) || !inherits(fit, "dp_lm") || identical(fit$loss, "mean")) {
     dp_abort("`fit` must be a regression: a fit by dp_lm(), dp_glm(), dp_lasso(), dp_sparse(), ...")
   }
   epsilon <- check_epsilon(epsilon)
@@ -116,16 +116,17 @@ newdata_schema <- function(fit, newdata, y, logistic) {
     ))
   }
   if (missing(newdata)) dp_abort("`newdata` is needed: a private fit holds no data.")
-  if (logistic && !is.null(y)) y <- code_factor(y)
+  if (logistic && !is.null(y)) y <- code_newdata_response(y, fit$classes)
   if (schema$kind == "matrix") {
     return(newdata_matrix_schema(schema, newdata, y))
   }
   if (!is.data.frame(newdata)) {
     dp_abort("`newdata` must be a data frame with the variables of the formula.")
   }
-  view <- data_view(newdata)
+  view <- data_view(newdata, "newdata")
   columns <- view$columns
   if (!is.null(y)) {
+    if (!is.numeric(y) && !is.logical(y)) dp_abort(NEWDATA_RESPONSE)
     y <- as.vector(check_response_vector(y))
     if (length(y) != view$n) {
       dp_abort("`y` must have one number per row of `newdata`.")
@@ -139,6 +140,16 @@ newdata_schema <- function(fit, newdata, y, logistic) {
   schema <- with_rows(schema, columns, view$n)
   schema$missing_text <- "`newdata` or `y` has missing values in the variables of the formula"
   schema
+}
+
+NEWDATA_RESPONSE <- "`y` must be numbers, one per row of `newdata`."
+
+# 0 and 1 must be the classes that they were in the fit.
+code_newdata_response <- function(y, classes) {
+  if (is.factor(y) && is.character(classes) && !identical(levels(y), classes)) {
+    dp_abort("`y` must have the levels that the response had in the fit, in the same order.")
+  }
+  code_factor(y)
 }
 
 given_response <- function(variable) {
@@ -167,6 +178,7 @@ check_same_class <- function(view, name, proto) {
 
 newdata_matrix_schema <- function(schema, newdata, y) {
   if (is.null(y)) dp_abort("`y` is needed: the fit was not made by a formula.")
+  if (!is.numeric(y) && !is.logical(y)) dp_abort(NEWDATA_RESPONSE)
   newdata <- read_matrix(newdata, TRUE, "newdata")
   names <- if (schema$intercept) schema$columns[-1L] else schema$columns
   if (is_sparse(newdata)) {
@@ -188,7 +200,7 @@ newdata_matrix_schema <- function(schema, newdata, y) {
 
 plan_residuals <- function(n, probs, bound, epsilon, delta, budget) {
   plan <- plan_quantile(length(probs), epsilon, delta, budget)
-  if (all(is.infinite(bound))) warn_extreme_quantiles(probs, plan$c, n)
+  if (any(is.infinite(bound))) warn_extreme_quantiles(probs, plan$c, n)
   c(plan, list(probs = probs, bound = bound))
 }
 
@@ -304,11 +316,15 @@ summary.dp_residuals <- function(object, ...) object
 plot.dp_residuals <- function(x, ...) {
   if (x$type == "quantiles") {
     inner <- x$probs > 0 & x$probs < 1
-    at <- stats::qnorm(x$probs[inner])
-    plot(
-      at, x$coefficients[inner], pch = 19, xlab = "quantile of the normal law",
-      ylab = "quantile of the residuals", main = stamped("Private residuals", x$privacy), ...
+    if (!any(inner)) {
+      dp_abort("there is nothing to draw: ask for quantiles with `probs` above 0 and below 1.")
+    }
+    own <- list(
+      x = stats::qnorm(x$probs[inner]), y = unname(x$coefficients[inner]), pch = 19,
+      xlab = "quantile of the normal law", ylab = "quantile of the residuals",
+      main = stamped("Private residuals", x$privacy)
     )
+    draw_with(plot, own, ...)
     if (!is.na(x$scale)) {
       middle <- mean(x$coefficients[match(c(0.25, 0.75), x$probs)])
       graphics::abline(middle, x$scale, lty = 2)
@@ -316,11 +332,12 @@ plot.dp_residuals <- function(x, ...) {
     return(invisible(x))
   }
   t <- x$table
-  plot(
-    t$predicted, t$observed, pch = 19, xlim = c(0, 1), ylim = c(0, 1),
+  own <- list(
+    x = t$predicted, y = t$observed, pch = 19, xlim = c(0, 1), ylim = c(0, 1),
     xlab = "predicted probability", ylab = "observed share",
-    main = stamped("Private calibration", x$privacy), ...
+    main = stamped("Private calibration", x$privacy)
   )
+  draw_with(plot, own, ...)
   graphics::segments(t$predicted, t$observed - 2 * t$noise_sd, t$predicted,
                      t$observed + 2 * t$noise_sd)
   graphics::abline(0, 1, lty = 2)

@@ -65,13 +65,13 @@ strip_schema <- function(schema) {
 }
 
 # Columns by reference, with what is public about them on demand.
-data_view <- function(data) {
+data_view <- function(data, arg = "data") {
   if (!is.data.frame(data)) {
-    dp_abort("`data` must be a data frame that holds the variables of the formula.")
+    dp_abort(sprintf("`%s` must be a data frame that holds the variables of the formula.", arg))
   }
   n <- .row_names_info(data, 2L)
   if (n < 1L) {
-    dp_abort("`data` has 0 rows.")
+    dp_abort(sprintf("`%s` has 0 rows.", arg))
   }
   names <- names(data)
   columns <- lapply(seq_along(names), function(j) .subset2(data, j))

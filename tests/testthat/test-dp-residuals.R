@@ -147,3 +147,22 @@ test_that("what remains in a ledger is enough for a calibration, whatever came f
     expect_s3_class(calibrate(remaining(budget, 1e-7), budget), "dp_residuals")
   }
 })
+
+test_that("classes of a factor are those of the fit", {
+  z <- transform(big, e = factor(b, labels = c("no", "yes")))
+  fit <- quiet(dp_glm(e ~ x1, z, epsilon = Inf))
+  expect_error(dp_residuals(fit, z, y = factor(z$e, c("yes", "no")), epsilon = 1),
+               "levels that the response had", class = "dp_error_input")
+  one <- dp_residuals(fit, z, y = z$e, epsilon = Inf)
+  expect_identical(one$table, dp_residuals(fit, z, epsilon = Inf)$table)
+})
+
+test_that("messages are about newdata, pictures without a quantile are refused", {
+  fit <- quiet(dp_lm(y ~ x1, big, epsilon = 1, delta = 1e-6))
+  expect_error(dp_residuals(newdata = big, epsilon = 1), "`fit`", class = "dp_error_input")
+  expect_error(dp_residuals(fit, big[0, ], epsilon = 1), "`newdata` has 0 rows")
+  expect_error(dp_residuals(fit, big, y = "a", epsilon = 1), "one per row of `newdata`")
+  expect_warning(dp_residuals(fit, big[1:300, ], epsilon = 1, bound = c(-9, Inf)), "n = 300")
+  ends <- quiet(dp_residuals(fit, big, epsilon = 1, probs = c(0, 1)))
+  expect_error(plot(ends), "above 0 and below 1", class = "dp_error")
+})
