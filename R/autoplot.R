@@ -25,6 +25,9 @@
 #' @name dp_autoplot
 NULL
 
+# A picture keeps the frame that it is made in, and the frame of a method knows its caller's, which
+# may hold data: each method leaves the drawing to a function of its own.
+
 # Columns by name.
 mapping <- function(...) do.call(ggplot2::aes, lapply(c(...), as.name))
 
@@ -134,8 +137,8 @@ draw_points <- function(x, title) {
     return(titled(plot, title, "predicted probability", "observed share"))
   }
   table <- plain_frame(prob = x$probs, value = as.vector(x$coefficients))
-  plot <- ggplot2::ggplot(table, mapping(x = "prob", y = "value")) +
-    ggplot2::geom_line() + ggplot2::geom_point()
+  plot <- ggplot2::ggplot(table, mapping(x = "prob", y = "value")) + ggplot2::geom_point()
+  if (nrow(table) > 1L) plot <- plot + ggplot2::geom_line()
   titled(plot, title, "probability", "quantile")
 }
 
@@ -159,11 +162,14 @@ draw_noise <- function(x) {
     signal = abs(as.vector(x$coefficients)), noise = noise_sds(x)
   )
   if (identical(x$privacy$epsilon, Inf)) dp_abort("there is no noise: epsilon = Inf.")
+  # on log axes
+  shown <- is.finite(table$signal) & table$signal > 0 & is.finite(table$noise) & table$noise > 0
+  if (!any(shown)) dp_abort("there is nothing to draw: no coefficient has a size and a noise.")
+  table <- table[shown, ]
   plot <- ggplot2::ggplot(table, mapping(x = "noise", y = "signal", label = "term")) +
     ggplot2::geom_abline(slope = 1, intercept = 0, linetype = 2, colour = "grey50") +
-    ggplot2::expand_limits(y = table$noise[is.finite(table$noise)]) +
-    ggplot2::geom_point(na.rm = TRUE) +
-    ggplot2::geom_text(vjust = -0.7, size = 3, check_overlap = TRUE, na.rm = TRUE) +
+    ggplot2::expand_limits(y = table$noise) + ggplot2::geom_point() +
+    ggplot2::geom_text(vjust = -0.7, size = 3, check_overlap = TRUE) +
     ggplot2::scale_x_log10(expand = ggplot2::expansion(mult = 0.15)) +
     ggplot2::scale_y_log10(expand = ggplot2::expansion(mult = 0.1))
   titled(plot, stamped(paste0(fit_title(x), ": noise and signal"), x$privacy),
@@ -171,7 +177,8 @@ draw_noise <- function(x) {
 }
 
 draw_path <- function(x) {
-  if (!is.numeric(x$path) || identical(x$privacy$epsilon, Inf)) {
+  ok <- is.numeric(x$path) && is_vertex_set(x$constraint) && !identical(x$privacy$epsilon, Inf)
+  if (!ok) {
     dp_abort("`type` = \"path\" is for private fits by Frank-Wolfe.")
   }
   path <- fw_iterates(x)
@@ -197,7 +204,9 @@ draw_profile <- function(profile) {
 
 #' @rdname dp_autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_plan <- function(object, ...) {
+autoplot.dp_plan <- function(object, ...) draw_plan(object)
+
+draw_plan <- function(object) {
   curve <- plan_curve(object)
   names <- c("total", "sampling", "privacy")
   table <- plain_frame(
@@ -205,9 +214,7 @@ autoplot.dp_plan <- function(object, ...) {
     error = unlist(curve[names], use.names = FALSE)
   )
   table <- table[is.finite(table$error) & table$error > 0, ]
-  if (nrow(table) == 0L) {
-    dp_abort("there is no expected error to draw, see help(\"dp_plan\").")
-  }
+  if (nrow(table) == 0L) abort_no_curve()
   plot <- ggplot2::ggplot(table, mapping(x = "n", y = "error", linetype = "part")) +
     ggplot2::geom_line() + ggplot2::geom_vline(xintercept = object$n, colour = "grey50") +
     ggplot2::scale_x_log10() + ggplot2::scale_y_log10()
@@ -220,7 +227,9 @@ autoplot.dp_plan <- function(object, ...) {
 
 #' @rdname dp_autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_bound <- function(object, ...) {
+autoplot.dp_bound <- function(object, ...) draw_bound(object)
+
+draw_bound <- function(object) {
   check_parts_known(object)
   plot <- ggplot2::ggplot(tidy.dp_bound(object), mapping(x = "estimate", y = "term")) +
     ggplot2::geom_col(width = 0.5)
@@ -230,7 +239,9 @@ autoplot.dp_bound <- function(object, ...) {
 
 #' @rdname dp_autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_budget <- function(object, ...) {
+autoplot.dp_budget <- function(object, ...) draw_budget(object)
+
+draw_budget <- function(object) {
   state <- ledger_state(object)
   table <- plain_frame(call = c(0, seq_along(state$calls)),
                        epsilon = c(0, cumulative_epsilon(state)))
@@ -242,7 +253,9 @@ autoplot.dp_budget <- function(object, ...) {
 
 #' @rdname dp_autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_audit <- function(object, ...) {
+autoplot.dp_audit <- function(object, ...) draw_audit(object)
+
+draw_audit <- function(object) {
   rate <- seq(0, 1, length.out = 401L)
   curve <- plain_frame(false_positive = object$curve$false_positive,
                        false_negative = object$curve$false_negative)

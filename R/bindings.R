@@ -128,6 +128,12 @@ bind_variable <- function(out, name, env, n, per_row) {
     out$extra[[name]] <- value
     return(out)
   }
+  if (per_row && is.atomic(value) && length(value) > max_constant_length) {
+    dp_abort(paste0(
+      "`", name, "`, used by `subset` or `offset`, must be a column of `data`, a vector with one ",
+      "value per row, or a short constant."
+    ))
+  }
   out$constants[name] <- list(check_constant(value, name, n, max_constant_length))
   out
 }

@@ -67,9 +67,20 @@ df.residual.dp_fit <- function(object, ...) no_data("df.residual()")
 #' @export
 logLik.dp_fit <- function(object, ...) no_data("logLik()")
 
+#' @export
+predict.dp_fit <- function(object, ...) {
+  dp_abort("this fit predicts nothing: regressions do; use coef().")
+}
+
 #' @importFrom stats AIC
 #' @export
 AIC.dp_fit <- function(object, ..., k = 2) no_data("AIC()")
+
+# A picture with arguments of its own, of which the caller may give others.
+draw_with <- function(draw, own, ...) {
+  given <- list(...)
+  do.call(draw, c(own[setdiff(names(own), names(given))], given))
+}
 
 # What a picture must say, too.
 stamped <- function(title, privacy) {

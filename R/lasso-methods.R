@@ -90,8 +90,9 @@ plot.dp_lasso <- function(x, ...) {
   }
   path <- fw_iterates(x)
   rounds <- seq_len(ncol(path)) - 1L
-  graphics::matplot(rounds, t(path), type = "s", lty = 1, xlab = "round", ylab = "slope",
-                    main = stamped("Private LASSO by Frank-Wolfe", x$privacy), ...)
+  own <- list(x = rounds, y = t(path), type = "s", lty = 1, xlab = "round", ylab = "slope",
+              main = stamped("Private LASSO by Frank-Wolfe", x$privacy))
+  draw_with(graphics::matplot, own, ...)
   graphics::abline(h = 0, col = "grey50", lty = 2)
   last <- path[, ncol(path)]
   named <- utils::head(order(-abs(last)), 8L)

@@ -167,10 +167,9 @@ plot.dp_lm <- function(x, ...) {
   if (is.null(half)) {
     draw_dots(shown, title, label, ...)
   } else {
-    own <- list(label = paste0(label, "; bars: 2 standard errors"),
+    own <- list(value = shown, title = title, label = paste0(label, "; bars: 2 standard errors"),
                 xlim = range(shown, shown - half, shown + half, na.rm = TRUE))
-    given <- list(...)
-    do.call(draw_dots, c(list(shown, title), given, own[setdiff(names(own), names(given))]))
+    draw_with(draw_dots, own, ...)
     graphics::segments(shown - half, seq_along(shown), shown + half, seq_along(shown))
   }
   graphics::abline(v = 0, col = "grey50", lty = 2)
@@ -192,6 +191,7 @@ draw_dots <- function(value, title, label, ...) {
   size <- min(1, 22 / length(value))
   old <- graphics::par(mar = c(4.1, 1.5 + 0.55 * size * max(nchar(names)), 2.6, 1))
   on.exit(graphics::par(old))
-  graphics::dotchart(value, labels = "", pch = 19, xlab = label, main = title, ...)
+  own <- list(x = value, labels = "", pch = 19, xlab = label, main = title)
+  draw_with(graphics::dotchart, own, ...)
   graphics::axis(2, seq_along(value), names, las = 1, tick = FALSE, cex.axis = size)
 }

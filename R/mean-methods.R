@@ -22,7 +22,7 @@ summary.dp_mean <- function(object, ...) {
   structure(
     list(
       table = table[shown, , drop = FALSE], limits = object$limits[shown, , drop = FALSE],
-      n = object$n, privacy = object$privacy, noise = object$noise
+      n = object$n, privacy = object$privacy, noise = object$noise, method = object$method
     ),
     class = "summary.dp_mean"
   )
@@ -52,7 +52,10 @@ print.summary.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L),
   } else {
     cat("\nNoise sd: of the privacy noise alone. No standard errors: vcov() says why.\n")
   }
-  cat("\nWinsorising limits (", x$noise, " noise):\n", sep = "")
+  limits <- switch(x$method %||% "winsorized", winsorized = "Winsorising limits",
+                   catoni = "Scale of the estimator, either way",
+                   "Limits of a value")
+  cat("\n", limits, if (x$noise != "none") paste0(" (", x$noise, " noise)"), ":\n", sep = "")
   print(x$limits, digits = digits)
   invisible(x)
 }
@@ -71,11 +74,13 @@ plot.dp_mean <- function(x, ...) {
   } else {
     value + outer(x$noise_sd[shown], c(-2, 2))
   }
-  draw_dots(
-    value, stamped(title, x$privacy),
-    paste("mean; bars:", if (known) "95 % intervals" else "two standard deviations of the noise"),
+  own <- list(
+    value = value, title = stamped(title, x$privacy),
+    label = paste("mean; bars:",
+                  if (known) "95 % intervals" else "two standard deviations of the noise"),
     xlim = range(value, ends, na.rm = TRUE)
   )
+  draw_with(draw_dots, own, ...)
   graphics::segments(ends[, 1L], seq_along(value), ends[, 2L], seq_along(value))
   invisible(x)
 }

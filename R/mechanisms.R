@@ -299,6 +299,6 @@ plot.dp_mechanism <- function(x, ...) {
   value <- if (x$front == "peel") x$values else x$coefficients
   value <- utils::head(stats::setNames(as.vector(value), names(value) %||% seq_along(value)),
                        PLOT_ROWS)
-  draw_dots(rev(value), stamped("Released values", x$privacy), "value")
+  draw_dots(rev(value), stamped("Released values", x$privacy), "value", ...)
   invisible(x)
 }

@@ -79,6 +79,9 @@ newdata_view <- function(newdata) {
 }
 
 newdata_column <- function(view, name, proto) {
+  if (sum(names(view$columns) == name) > 1L) {
+    dp_abort(paste0("`newdata` has more than one column named `", name, "`."))
+  }
   column <- view$columns[[name, exact = TRUE]]
   if (is.null(column)) {
     dp_abort(paste0("`newdata` has no column `", name, "`."))

@@ -136,9 +136,8 @@ summary.dp_quantile <- function(object, ...) object
 #' @rdname dp_fit_methods
 #' @export
 plot.dp_quantile <- function(x, ...) {
-  plot(
-    x$probs, x$coefficients, type = "b", pch = 19, xlab = "probability", ylab = "quantile",
-    main = stamped("Private quantiles", x$privacy)
-  )
+  own <- list(x = x$probs, y = x$coefficients, type = "b", pch = 19, xlab = "probability",
+              ylab = "quantile", main = stamped("Private quantiles", x$privacy))
+  draw_with(plot, own, ...)
   invisible(x)
 }

@@ -92,8 +92,13 @@ update.dp_fit <- function(object, formula., data, ..., evaluate = TRUE) {
                      if (length(lacking) == 1L) "it" else "them"))
   }
   formula <- object$schema$formula
-  if (!missing(formula.)) formula <- stats::update.formula(formula, formula.)
-  environment(formula) <- parent.frame()
+  if (!missing(formula.)) {
+    formula <- tryCatch(stats::update.formula(formula, formula.), error = function(e) {
+      dp_abort("`formula.` must be a change of the formula, e.g. . ~ . + x2; name what follows it.")
+    })
+  }
+  # a call, which becomes a formula where it is evaluated: an environment here could hold data
+  attributes(formula) <- NULL
   front <- call("::", quote(dpheavy), as.name(paste0("dp_", object$front)))
   new <- as.call(c(
     front, list(formula = formula, data = substitute(data)),

@@ -250,3 +250,11 @@ test_that("fits compose", {
   other <- dp_mean(d$y, 1, bound = 5, control = repeatable)
   expect_identical(privacy_compose(f$mean, other)$rng, "R")
 })
+
+test_that("limits are named by the method, and no noise is no law", {
+  shown <- function(...) capture.output(print(summary(dp_mean(big$x1, ...))))
+  expect_match(shown(1), "Winsorising limits \\(laplace noise\\)", all = FALSE)
+  expect_match(shown(Inf), "Winsorising limits:", all = FALSE)
+  expect_match(shown(1, method = "truncated", bound = 5), "Limits of a value", all = FALSE)
+  expect_match(shown(1, method = "catoni", bound = 5), "Scale of the estimator", all = FALSE)
+})

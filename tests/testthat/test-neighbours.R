@@ -110,13 +110,63 @@ test_that("autoplot() and plot() draw every class", {
   draws(fits$path, "path")
   expect_error(ggplot2::autoplot(fits$lm, "path"), "Frank-Wolfe")
   draws(fits$lm, "privacy")
+  # no path, zeros on a log axis, one point
+  iht <- quiet(dp_sparse(y ~ x1 + x2, big, epsilon = 1, delta = 1e-6, sparsity = 1))
+  expect_error(ggplot2::autoplot(iht, "path"), "Frank-Wolfe")
+  few <- quiet(dp_mean(as.matrix(big[c("x1", "x2")]), 1, 1e-6, sparsity = 1))
+  expect_identical(nrow(draws(few, "noise")$data), 1L)
+  draws(dp_quantile(big$x1, 0.5, epsilon = 1))
   # the same numbers as plot() draws
   shown <- ggplot2::autoplot(fits$lm)$data
   expect_equal(shown$estimate,
                unname(summary(fits$lm)$coefficients[as.character(shown$term), "Per scale"]))
 })
 
+test_that("a picture holds nothing of the place where it was made", {
+  skip_if_not_installed("ggplot2")
+  hidden <- "CANARY in a frame"
+  draw <- function() {
+    own <- paste(hidden, "of a function")
+    list(ggplot2::autoplot(plan), ggplot2::autoplot(bound), ggplot2::autoplot(ledger),
+         ggplot2::autoplot(audit), ggplot2::autoplot(fits$lm), ggplot2::autoplot(privacy(fits$lm)))
+  }
+  for (plot in draw()) expect_false(leaks(plot, "CANARY in a frame"))
+})
+
+test_that("pictures take other titles and labels", {
+  pdf(NULL)
+  on.exit(dev.off())
+  for (name in setdiff(names(fits), "noisy_max")) {
+    expect_silent(plot(fits[[name]], main = "mine", xlab = "here"))
+  }
+  for (object in list(plan, bound, privacy(fits$lm))) {
+    expect_silent(plot(object, main = "mine", xlab = "here"))
+  }
+})
+
 # ---- update() ------------------------------------------------------------------------
+
+test_that("update() returns a call without a place, and asks for a formula", {
+  old <- quiet(dp_lm(y ~ x1, big, epsilon = 1, delta = 1e-6))
+  inside <- function() {
+    secret <- "CANARY in a frame"
+    update(old, . ~ . + x2, data = big, evaluate = FALSE)
+  }
+  expect_false(leaks(inside(), "CANARY in a frame"))
+  expect_identical(deparse(formula(quiet(eval(inside())))), "y ~ x1 + x2")
+  own <- 2
+  here <- suppressMessages(quiet(update(old, . ~ . + I(x2 * own), data = big)))
+  expect_named(coef(here), c("(Intercept)", "x1", "I(x2 * own)"))
+  expect_error(update(old, 3, data = big), "`formula.`", class = "dp_error_input")
+})
+
+test_that("update() of a fit by units says what it protects", {
+  z <- transform(big, id = seq_len(nrow(big)))
+  old <- quiet(dp_lm(y ~ x1, z, epsilon = 1, delta = 1e-6, unit = ~id))
+  expect_message(suppressWarnings(update(old, data = z)), "of the units of `data`; for units that")
+  expect_message(suppressWarnings(update(old, data = z, unit = NULL)),
+                 "protects something else")
+})
 
 test_that("update() fits again with the public arguments, and says what that spends", {
   other <- fixture(4000, seed = 5)

@@ -113,3 +113,10 @@ test_that("fits without column names and with one column", {
   expect_identical(dim(design_newdata(one, cbind(a = 1))$x), c(1L, 2L))
   expect_identical(rownames(design_newdata(one, rbind(r = c(a = 1)))$x), "r")
 })
+
+test_that("a column that is there twice is refused, and fits without predictions say so", {
+  fit <- quiet(dp_lm(y ~ x1, big, epsilon = 1, delta = 1e-6))
+  twice <- stats::setNames(big[1:2, c("x1", "x2")], c("x1", "x1"))
+  expect_error(predict(fit, twice), "more than one column named `x1`", class = "dp_error_input")
+  expect_error(predict(dp_mean(big$x1, 1), big), "predicts nothing", class = "dp_error_input")
+})
