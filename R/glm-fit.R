@@ -68,6 +68,7 @@ descend_logistic <- function(rows, noisy, plan, n, control) {
   sds <- h <- numeric(length(plan$steps))
   clock <- new_clock(control, sum(plan$steps))
   for (stage in seq_along(plan$steps)) {
+    begun <- w
     report_descent(clock, plan, stage)
     law <- descent_law(plan, stage, n, k, bound, pre$root)
     sds[[stage]] <- law$sd
@@ -80,7 +81,8 @@ descend_logistic <- function(rows, noisy, plan, n, control) {
   }
   if (plan$private) w <- run$average else w <- newton_logistic(rows, w)
   rule$loss <- "logistic"
-  run <- list(h = h, sd = sds, steps = plan$steps)
+  rule$curvature <- events$curvature
+  run <- list(h = h, sd = sds, steps = plan$steps, moved = w - begun)
   list(
     w = w, bound = rep(bound, length(sds)), sd = sds,
     vcov = descent_vcov(rows, norm, w, pre, rule, run, plan, n, control)

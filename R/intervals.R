@@ -18,14 +18,15 @@
 #' of their squares, so that errors whose size changes with the covariates are allowed for. Some 3 %
 #' of the budget goes into A and B, released as noisy matrices; where noise hides an
 #' entry it is shrunk towards what columns have in common. The privacy part follows the noise
-#' through the averaged steps. Clip levels, centres and scales are taken as given. The interval is
-#' for what the clipped fit estimates: the slopes of the conditional mean if the errors are
-#' symmetric (or independent of the covariates, for slopes), the log-odds if the model
+#' through the averaged steps, and adds what these seem to have left of the way from their start:
+#' much where classes are nearly separated. Clip levels, centres and scales are taken as given. The
+#' interval is for what the clipped fit estimates: the slopes of the conditional mean if the errors
+#' are symmetric (or independent of the covariates, for slopes), the log-odds if the model
 #' holds. Below n of some 1e4 / epsilon (more with many columns) standard errors are themselves
 #' noisy.
 #'
 #' `epsilon = Inf` gives the sampling part by the same formulas from exact sums; for `dp_lm()` the
-#' heteroscedasticity-consistent variance of least squares.
+#' heteroscedasticity-consistent variance of least squares, `NA` for a column that does not vary.
 #'
 #' @param object A fit by [dp_mean()], [dp_lm()] or [dp_glm()]. Other fits have no intervals and
 #'   say why.

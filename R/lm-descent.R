@@ -11,6 +11,7 @@ descend <- function(rows, pre, plan, n, control) {
   bounds <- sds <- h <- numeric(length(plan$steps))
   clock <- new_clock(control, sum(plan$steps))
   for (stage in seq_along(plan$steps)) {
+    begun <- w
     report_descent(clock, plan, stage)
     # without noise the scale of the residuals is found again and again
     robust <- is_robust(plan$loss) &&
@@ -37,8 +38,9 @@ descend <- function(rows, pre, plan, n, control) {
   w <- if (last) run$last else run$average
   list(
     w = w, bound = bounds, sd = sds,
-    vcov = descent_vcov(rows, norm, w, pre, rule, list(h = h, sd = sds, steps = plan$steps), plan,
-                        n, control)
+    vcov = descent_vcov(rows, norm, w, pre, rule,
+                        list(h = h, sd = sds, steps = plan$steps, moved = w - begun), plan, n,
+                        control)
   )
 }
 

@@ -186,7 +186,7 @@ from_eigen <- function(eigen, values) eigen$vectors %*% (t(eigen$vectors) * valu
 # ---- variances ------------------------------------------------------------------------
 
 # Sampling and privacy parts of the variance of the coefficients `own` of w, those whose columns
-# are not zero. run: h, sd and steps of the stages.
+# are not zero. run: h, sd and steps of the stages, and by how much the last one `moved` w.
 sandwich_parts <- function(noisy, root, size, rule, run, n, intercept, own) {
   guess <- sandwich_guess(rule, size, nrow(root))
   part <- function(name, floor) {
@@ -194,7 +194,9 @@ sandwich_parts <- function(noisy, root, size, rule, run, n, intercept, own) {
     value <- shrink_moments(m$value, m$sd, guess[[name]][[1L]], guess[[name]][[2L]], intercept,
                             MOVED[[name]])
     value <- change_root(value, root, own)
-    positive_part(value, if (m$sd > 0) guess[[name]][[1L]] / 5 else floor * max(diag(value)))
+    # where noise is small a curvature below what is expected is one
+    least <- if (m$sd > 0) min(guess[[name]][[1L]] / 5, 3 * m$sd) else floor * max(diag(value))
+    positive_part(value, least)
   }
   a <- part("curvature", 1e-12)
   b <- part("spread", 0)
@@ -202,10 +204,27 @@ sandwich_parts <- function(noisy, root, size, rule, run, n, intercept, own) {
   inverse <- from_eigen(a, 1 / a$values)
   root <- own_root(root, own)
   back <- function(v) symmetric(t(root) %*% v %*% root)
+  left <- if (noisy$curvature$sd > 0) run_left(a, solve(t(root), run$moved[own]), run)
   list(
     sampling = back(inverse %*% from_eigen(b, b$values) %*% inverse / n),
-    privacy = back(from_eigen(a, vapply(a$values, run_noise, 0, run = run)))
+    privacy = back(from_eigen(a, vapply(a$values, run_noise, 0, run = run)) +
+                     if (is.null(left)) 0 else tcrossprod(left))
   )
+}
+
+# What the last stage has left of where it began, about: by how much it moved tells how far it was
+# from the end (in the coordinates of `a`), but for what its noise alone would have moved it.
+run_left <- function(a, moved, run) {
+  last <- length(run$steps)
+  along <- drop(crossprod(a$vectors, moved))
+  each <- vapply(seq_along(along), function(i) {
+    lambda <- min(a$values[[i]], 1.9 / max(run$h))
+    begun <- noisy_steps(run$steps[[last]], run$h[[last]] * lambda, 0, 1)$left
+    share <- sqrt(begun) / (1 - sqrt(begun))
+    alone <- run_noise(lambda, run) + noise_before(lambda, run)
+    share * sign(along[[i]]) * sqrt(max(along[[i]]^2 - alone, 0))
+  }, 0)
+  a$vectors %*% each
 }
 
 # A root of what the preconditioner L'L is for some of the coefficients, and a matrix of second
@@ -230,11 +249,18 @@ symmetric <- function(m) (m + t(m)) / 2
 run_noise <- function(lambda, run) {
   last <- length(run$steps)
   lambda <- min(lambda, 1.9 / max(run$h))
-  stage <- function(i, start) {
-    noisy_steps(run$steps[[i]], run$h[[i]] * lambda, (run$h[[i]] * run$sd[[i]])^2, start)
-  }
-  part <- stage(last, if (last > 1L) stage(last - 1L, 0)$last else 0)
+  part <- stage_noise(lambda, run, last, noise_before(lambda, run))
   part$average + part$left
+}
+
+# In the iterate that the last stage begins with.
+noise_before <- function(lambda, run) {
+  last <- length(run$steps)
+  if (last > 1L) stage_noise(lambda, run, last - 1L)$last else 0
+}
+
+stage_noise <- function(lambda, run, i, start = 0) {
+  noisy_steps(run$steps[[i]], run$h[[i]] * lambda, (run$h[[i]] * run$sd[[i]])^2, start)
 }
 
 # Diagonal entries as they are expected without data, and how far they may be off.
@@ -243,9 +269,17 @@ sandwich_guess <- function(rule, size, k) {
   if (rule$estimator == "clipped") {
     return(list(curvature = c(0.6, 0.2) * size, spread = c(0.6, 0.25) * c2))
   }
-  most <- LOSS_CURVATURE[[rule$loss]]
+  # rare events have little curvature
+  most <- rule$curvature %||% LOSS_CURVATURE[[rule$loss]]
   list(curvature = c(0.6, 0.25) * most * min(size, c2),
        spread = c(0.6, 0.4) * min(most, 0.5) * c2)
+}
+
+# Without noise a column that does not vary shows: it has no curvature.
+has_curvature <- function(m, root) {
+  inverse <- solve(root)
+  own <- rowSums((inverse %*% m) * inverse)
+  own > 1e-12 * max(own)
 }
 
 # Both parts for w in standardised units; columns without a scale have none (NA).
@@ -257,6 +291,7 @@ descent_vcov <- function(rows, norm, w, pre, rule, run, plan, n, control) {
   k <- length(w)
   noisy <- noisy_sandwich(rows, norm, w, pre$root, pre$size, rule, plan, n, control)
   own <- c(if (rows$intercept != 0) TRUE, rows$inv_scale != 0)
+  if (!plan$private) own <- own & has_curvature(noisy$curvature$value, pre$root)
   if (!any(own)) {
     return(NULL)
   }

@@ -27,6 +27,16 @@ test_that("without noise the variance is the sandwich of lm()", {
   expect_equal(vcov(shifted), vcov(fit), tolerance = 1e-6)
 })
 
+test_that("without noise a column that does not vary has no variance, and changes no other", {
+  set.seed(411)
+  z <- sandwich_data(1000)
+  flat <- cbind(z$x[, 1L, drop = FALSE], k = 7, zero = 0, z$x[, 2L, drop = FALSE])
+  got <- vcov(dp_lm(flat, z$y, Inf))
+  known <- c("(Intercept)", "x1", "x2")
+  expect_equal(got[known, known], vcov(dp_lm(z$x[, 1:2], z$y, Inf)), tolerance = 1e-6)
+  expect_true(all(is.na(got[c("k", "zero"), ])))
+})
+
 test_that("without noise the variance of a logistic regression is that of glm(), made robust", {
   set.seed(402)
   z <- sandwich_data(3000)
@@ -119,6 +129,42 @@ test_that("the caller's units are those of the coefficients", {
     expect_equal(unname(got[[name]]), map %*% parts[[name]] %*% t(map))
     expect_identical(dimnames(got[[name]]), list(schema$columns, schema$columns))
   }
+})
+
+test_that("what the steps have left of their start is a part of the error", {
+  # along one eigenvector: the average of steps 6 ... 30 keeps this share of the distance
+  begun <- mean((1 - 0.25 * 0.1)^(6:30))
+  a <- list(vectors = diag(2), values = c(0.1, 3))
+  run <- list(h = c(0.25, 0.25), sd = c(0, 0), steps = c(6, 30))
+  got <- drop(run_left(a, c(2 * (1 - begun), 0.5), run))
+  expect_equal(got[[1L]], 2 * begun)
+  expect_lt(abs(got[[2L]]), 0.01)
+  # the noise alone moves as far
+  run$sd <- c(50, 50)
+  expect_identical(drop(run_left(a, c(2, 0.5), run)), c(0, 0))
+  set.seed(412)
+  x <- stats::rt(20000, 5)
+  y <- stats::rbinom(20000, 1, stats::plogis(4 * x))
+  fit <- dp_glm(x, y, 1, 1e-6, control = fast)
+  ends <- confint(fit, "x1", level = 0.999)
+  expect_lt(coef(fit)[["x1"]], 3.9)
+  expect_true(ends[[1L]] < 4 && 4 < ends[[2L]])
+})
+
+test_that("rare events are known to have little curvature", {
+  skip_on_cran()
+  rule <- list(bound = 1, estimator = "covariate", loss = "logistic", curvature = 0.01)
+  expect_equal(sandwich_guess(rule, 1, 1)$curvature, c(0.006, 0.0025))
+  set.seed(413)
+  squares <- replicate(20, {
+    x <- stats::rt(5000, 5)
+    y <- stats::rbinom(5000, 1, stats::plogis(x - 4))
+    fit <- suppressWarnings(dp_glm(x, y, 1, 1e-6, control = fast))
+    (coef(fit) - c(-4, 1))^2 / diag(vcov(fit))
+  })
+  # some 5 and 2 with a curvature of balanced classes
+  expect_lt(mean(squares["(Intercept)", ]), 2.5)
+  expect_lt(mean(squares["x1", ]), 1.5)
 })
 
 test_that("noise is shrunk away and what stands out of it stays", {
