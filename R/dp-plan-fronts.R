@@ -113,7 +113,24 @@ planned_regression <- function(schema, d, spec, scale) {
       }
     }
   }
+  expect <- near_scales(expect, made$known, schema, !spec$loss$name %in% c("logistic", "mean"))
   new_planned(made$plan, made$events, made$plan$n_sensible, expect, spec$control)
+}
+
+# A model of given scales there is only where they are about those assumed.
+near_scales <- function(expect, known, schema, response = TRUE) {
+  force(expect)
+  x <- which(!schema$unit)
+  y <- if (response) length(schema$unit) + 1L
+  near <- function(which, unit) {
+    ratio <- known$scale[which] / unit
+    all(is.na(ratio) | ratio >= 0.5 & ratio <= 2) &&
+      all(is.na(known$center[which]) | abs(known$center[which]) <= unit)
+  }
+  function(assume) {
+    ok <- near(x, 1) && near(y, response_scale_of(assume))
+    if (ok) expect(assume) else no_expectation()
+  }
 }
 
 # Levels of stages by the names of their events.
@@ -165,7 +182,8 @@ planned_lasso <- function(n, d, epsilon, delta, ..., radius, intercept = TRUE, i
   }
   made <- front_plan_lasso(schema, spec, scale)
   expect <- function(assume) expected_lasso(made$plan, n, d, as.numeric(schema$intercept), assume)
-  new_planned(made$plan, made$events, made$plan$n_sensible, expect, spec$control)
+  new_planned(made$plan, made$events, made$plan$n_sensible,
+              near_scales(expect, made$known, schema), spec$control)
 }
 
 planned_sparse <- function(n, d, epsilon, delta, ..., sparsity = NULL, intercept = TRUE,
@@ -185,5 +203,6 @@ planned_sparse <- function(n, d, epsilon, delta, ..., sparsity = NULL, intercept
   } else {
     function(assume) no_expectation()
   }
+  expect <- near_scales(expect, made$known, schema, spec$loss$name == "squared")
   new_planned(made$plan, made$events, made$plan$n_sensible, expect, spec$control)
 }

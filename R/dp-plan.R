@@ -13,7 +13,8 @@
 #' independent columns) and for [dp_sco()] with the squared loss or the mean's,
 #' `grad_clipped()` or `grad_winsorized()`. There is none (`NA`) for Frank-Wolfe, iterative hard
 #' thresholding, sparse means, penalties, user losses, levels that are given or come
-#' from a moment (but in [dp_mean()]) and published constants; [error_bound()] says what is proved
+#' from a moment (but in [dp_mean()]), a given `scale` more than twice or less than half of what is
+#' assumed, and published constants; [error_bound()] says what is proved
 #' for the last two.
 #'
 #' *Which error?* Root mean squares: of one column's mean, of one quantile (over all `probs`), or of
@@ -63,8 +64,9 @@
 #'   \item{n_sensible, sensible}{rows from which on the private searches are expected to work, and
 #'     whether n reaches them.}
 #'   \item{target, n_needed, epsilon_needed}{the smallest sensible n, to three digits, with at most
-#'     the target error at this epsilon; the smallest such epsilon at this n. `NA`: none found, or
-#'     no target.}
+#'     the target error at this epsilon; the smallest such epsilon at this n. They are found by
+#'     halving; where the expected error does not quite fall all along, a smaller one may do, too.
+#'     `NA`: none found, or no target.}
 #' }
 #' `plot()` draws the expected error against n and returns the curve invisibly.
 #'

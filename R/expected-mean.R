@@ -62,12 +62,21 @@ expected_winsorised <- function(plan, n, bound, assume) {
     return(no_expectation(Inf))
   }
   range <- limits[, 2L] - limits[, 1L]
+  counted <- count_noise(plan, n) / n * abs(assume$signal - (limits[, 1L] + limits[, 2L]) / 2)
   own <- apply(limits, 1L, function(l) winsorised_moments(law, l[[1L]], l[[2L]], assume$signal))
   root <- function(v) sqrt(mean(v^2))
-  error <- error_parts(root(own["sd", ]) / sqrt(n), plan$noise / n * root(range),
-                       root(own["bias", ]))
+  error <- error_parts(root(own["sd", ]) / sqrt(n),
+                       root(hypotenuse(plan$noise / n * range, counted)), root(own["bias", ]))
   mean_expectation(error, mean(own["bias", ]), assume,
                    c("winsorised means, in ranges / n" = root(range) / n))
+}
+
+# With na.rm the sum about the middle of the limits is divided by a noisy count.
+count_noise <- function(plan, n) {
+  if (!plan$na_rm) {
+    return(0)
+  }
+  count_law(plan$kind, n, plan$cost[["count"]], change_of(plan$kind, plan$d))$sd
 }
 
 mean_expectation <- function(error, bias, assume, units) {

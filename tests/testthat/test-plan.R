@@ -268,6 +268,39 @@ test_that("expected errors agree with simulation: regressions", {
   }))
 })
 
+test_that("a noisy number of complete values is a part of the error", {
+  skip_on_cran()
+  set.seed(21)
+  squares <- replicate(60, {
+    quiet(dp_mean(stats::rt(4000, 3) + 1, 1, na.rm = TRUE, control = repeatable))$coefficients - 1
+  })^2
+  plan <- dp_plan("mean", n = 4000, d = 1, epsilon = 1, na.rm = TRUE)
+  expect_factor(plan, rms(squares), 1.6)
+  # the middle of these bounds is far from the mean
+  squares <- replicate(60, {
+    x <- stats::rt(4000, 3)
+    dp_mean(x, 1, na.rm = TRUE, bound = c(-5, 45), control = repeatable)$coefficients
+  })^2
+  plan <- dp_plan("mean", n = 4000, d = 1, epsilon = 1, na.rm = TRUE, bound = c(-5, 45),
+                  assume = list(signal = 0))
+  expect_factor(plan, rms(squares), 1.5)
+})
+
+test_that("given scales far from those assumed have no model", {
+  error <- function(front, x, y, ...) {
+    scale <- list(x = list(center = c(0, 0), scale = x))
+    if (!is.null(y)) scale$y <- list(center = 0, scale = y)
+    dp_plan(front, n = 5000, d = 2, epsilon = 1, delta = 1e-6, scale = scale,
+            ...)$error[["total"]]
+  }
+  expect_gt(error("lm", c(1, 1.5), 2), 0)
+  expect_true(is.na(error("lm", c(1, 10), 2)))
+  expect_true(is.na(error("lm", c(1, 1), 0.1)))
+  expect_gt(error("glm", c(1, 1), NULL), 0)
+  expect_true(is.na(error("glm", c(0.1, 1), NULL)))
+  expect_true(is.na(error("lasso", c(1, 10), 2, radius = 2)))
+})
+
 test_that("a fit worse than zero has the chance that is said, and its noise the size", {
   skip_on_cran()
   # hardly any signal: about half of the fits are worse
