@@ -187,3 +187,10 @@ test_that("a column that the formula takes away is not looked at", {
   expect_identical(s$columns, c("x2", "b"))
   expect_true(s$has_offset)
 })
+
+test_that("a vector of another length is refused as what it is given for", {
+  keep <- rep(TRUE, 3999)
+  expect_error(schema_formula(y ~ x1, big, subset = quote(keep)),
+               "`keep`, used by `subset` or `offset`, must be a column of `data`",
+               class = "dp_error_input")
+})
