@@ -112,7 +112,9 @@ planner <- function(front, arguments) {
     planned <- do.call(plan, c(list(n = n, epsilon = epsilon), arguments), quote = TRUE)
     if (!is.null(arguments$budget)) {
       call <- call_record(planned$events, epsilon, arguments$delta %||% 0, front)
-      check_admitted(ledger_state(arguments$budget), call)
+      state <- ledger_state(arguments$budget)
+      # of rows or of units: a plan counts either
+      if (!ledger_admits(state, call$total)) check_admitted(state, call)
     }
     planned
   }

@@ -151,6 +151,11 @@ test_that("what a ledger would refuse is no plan, and no epsilon that is needed"
   expect_gt(plan(target = target)$epsilon_needed, 1)
   expect_true(is.na(plan(target = target, budget = budget)$epsilon_needed))
   expect_identical(nrow(as.data.frame(budget)), 0L)
+  # a ledger of units
+  units <- privacy_budget(3, 1e-5)
+  z <- transform(big, id = seq_len(nrow(big)))
+  quiet(dp_lm(y ~ x1, z, epsilon = 1, delta = 1e-6, unit = ~id, budget = units))
+  expect_s3_class(plan(budget = units), "dp_plan")
 })
 
 test_that("a plan keeps no function, and draws its law all the same", {
