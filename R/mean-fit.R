@@ -52,14 +52,20 @@ counts_at_zero <- function(counts, center) {
   counts
 }
 
-private_limits <- function(x, plan, control) {
-  n <- nrow(x)
-  d <- ncol(x)
-  c <- (plan$center - QUANTILE_SLACK) / 2
-  center <- vapply(seq_len(d), function(j) {
+# The median of each column; plan$center is what one of them costs.
+private_centers <- function(x, plan, control, slack = QUANTILE_SLACK) {
+  c <- (plan$center - slack) / 2
+  center <- vapply(seq_len(ncol(x)), function(j) {
     release_quantiles(x[, j], 0.5, c, key = release_key(control))
   }, 0)
   center[abs(center) < TINY] <- 0
+  center
+}
+
+# n: the public number of rows, of which x may hold a private part.
+private_limits <- function(x, plan, control, center = private_centers(x, plan, control),
+                           n = nrow(x)) {
+  d <- ncol(x)
   law <- count_law(
     plan$kind, n, plan$cost[["tails"]], if (plan$kind == "laplace") 2 * d else sqrt(2 * d)
   )
@@ -116,6 +122,7 @@ noisy_mean <- function(x, plan, limits, control) {
   list(
     coefficients = mean, noise_sd = ifelse(limits$found, sd, NA_real_),
     limits = cbind(limits$lower, limits$upper), found = limits$found,
+    count = count, count_sd = rep(counts$sd, d),
     errors = cbind(spread / sqrt(count), hypotenuse(sd, (value - middle) * counts$sd / count)),
     bias = if (is.null(limits$excess)) matrix(0, d, 2L) else limits$excess / count
   )
@@ -139,13 +146,13 @@ limits_spread <- function(mean, limits, half, count) {
 
 # Within public bounds: a private second moment about their middle, if it was paid for, and
 # never more than that of two points at the bounds, with this mean (Bhatia and Davis 2000).
-bounded_spread <- function(x, mean, middle, half, count, plan, control) {
+bounded_spread <- function(x, mean, middle, half, count, plan, control, n = nrow(x)) {
   at <- (mean - middle) / half
   most <- 1 - at^2
   if (plan$cost[["variance"]] == 0) {
     return(sqrt(most) * half)
   }
-  law <- sum_law(plan$kind, nrow(x), ncol(x), plan$cost[["variance"]])
+  law <- sum_law(plan$kind, n, ncol(x), plan$cost[["variance"]])
   for (j in seq_len(ncol(x))) x[, j] <- pmin(abs((x[, j] - middle[[j]]) / half[[j]]), 1)^2
   rows <- new_rows(x, center = rep(0.5, ncol(x)), inv_scale = rep(2 * law$limit, ncol(x)),
                    threads = control$threads)
@@ -172,7 +179,7 @@ plain_mean <- function(x, plan, bound, control) {
   }, 0)
   list(
     coefficients = mean, errors = cbind(spread / sqrt(count), 0), bias = matrix(0, d, 2L),
-    noise_sd = rep(0, d), found = rep(TRUE, d),
+    noise_sd = rep(0, d), found = rep(TRUE, d), count = count, count_sd = rep(0, d),
     limits = if (is.null(bound)) cbind(rep(-Inf, d), rep(Inf, d)) else bound
   )
 }

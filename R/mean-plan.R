@@ -23,16 +23,21 @@ plan_mean <- function(n, d, epsilon, delta, bounded, na_rm, budget, interval = F
       gaussian_plan(n, d, epsilon, delta, bounded, na_rm, budget, paid)
     }
   }
-  made <- lapply(plans, function(f) tryCatch(f(), dp_error = function(e) e))
-  ok <- !vapply(made, inherits, NA, "condition")
-  if (!any(ok)) stop(made[[1L]])
-  made <- made[ok]
-  best <- made[[which.min(vapply(made, `[[`, 0, "noise"))]]
+  best <- least_noise(plans)
   if (best$kind == "gaussian" && !bounded && is.null(budget)) {
     stretch_plan(best, n, epsilon, delta)
   } else {
     best
   }
+}
+
+# The best of the plans that these functions make; their first error if there is none.
+least_noise <- function(plans) {
+  made <- lapply(plans, function(f) tryCatch(f(), dp_error = function(e) e))
+  ok <- !vapply(made, inherits, NA, "condition")
+  if (!any(ok)) stop(made[[1L]])
+  made <- made[ok]
+  made[[which.min(vapply(made, `[[`, 0, "noise"))]]
 }
 
 # Medians and Gaussians were shared out by rho; the accountant proves more (R/loss-law.R).

@@ -50,6 +50,9 @@
 #'   Values outside count as the bound. `NULL`: c(0, 1) for logical x, else found privately.
 #' @param moment A bound made by [moment_bound()], for the other methods only.
 #' @param ... Not used; a misspelt argument is an error.
+#' @param by Groups, one entry per row of x: a factor, whose levels are public, or a logical vector;
+#'   a list or data frame of these stands for their combinations. See [dp_mean_by]. `NULL`: no
+#'   groups.
 #' @param method `"winsorized"`, `"truncated"`, `"median_of_means"` or `"catoni"`.
 #' @param beta Positive number or `Inf`, for `"catoni"`: smoothing, see [grad_catoni()].
 #' @param sparsity Whole number: how many means are released, the others being zero; `NULL`: all.
@@ -117,7 +120,7 @@
 #' x[, 1:2] <- x[, 1:2] + 1
 #' dp_mean(x, epsilon = 1, delta = 1e-6, sparsity = 2)
 #' @export
-dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
+dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ..., by = NULL,
                     method = c("winsorized", "truncated", "median_of_means", "catoni"),
                     beta = Inf, sparsity = NULL, na.rm = FALSE, interval = FALSE, budget = NULL,
                     control = dp_control()) {
@@ -131,6 +134,10 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ...,
   check_mean_method(method, moment, bound, missing(beta), interval)
   x <- read_matrix(x, sparse = !is.null(sparsity))
   schema <- mean_schema(x)
+  if (!is.null(by)) {
+    check_by_goes(method, sparsity)
+    return(mean_by(x, by, schema, epsilon, delta, bound, na.rm, interval, budget, control))
+  }
   if (!is.null(sparsity)) {
     if (interval) dp_abort("`interval` does not go with `sparsity`: leave it out.")
     sparsity <- check_sparse_mean(sparsity, method, na.rm, bound, schema$d)

@@ -114,6 +114,11 @@ release_sums <- function(rows, law, key = NULL, exact = FALSE) {
   .Call(C_column_sums, rows, as.double(law$limit), law$noise, key, exact)
 }
 
+# What the values of a group add to its limits (R/mean-by-fit.R): integers from 0 to law$limit.
+release_split <- function(rows, law, key = NULL, exact = FALSE) {
+  .Call(C_column_sums, rows, as.double(law$limit), law$noise, key, exact)
+}
+
 # Counts of the values that are there, per column.
 release_complete <- function(rows, law, key = NULL, exact = FALSE) {
   .Call(C_column_complete, rows, law$unit, law$noise, key, exact)

@@ -78,6 +78,8 @@ tidy_of <- function(x, ...) {
     tidy.dp_sparse(x)
   } else if (inherits(x, "dp_lasso")) {
     tidy.dp_lasso(x)
+  } else if (inherits(x, "dp_mean_by")) {
+    tidy.dp_mean_by(x, ...)
   } else {
     tidy.dp_fit(x, ...)
   }
