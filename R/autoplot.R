@@ -58,7 +58,8 @@ autoplot.dp_profile <- function(object, ...) draw_profile(object)
 
 fit_title <- function(x) {
   switch(x$front,
-    mean = "Private means", quantile = "Private quantiles",
+    mean = if (inherits(x, "dp_mean_by")) "Private means by group" else "Private means",
+    quantile = "Private quantiles",
     residuals = if (x$type == "quantiles") "Private residuals" else "Private calibration",
     gaussian = , laplace = , peel = "Released values",
     sparse = "Private sparse regression", regression_title(x)
@@ -77,14 +78,26 @@ draw_coefficients <- function(x, level) {
   table <- drawn_coefficients(x, level)
   table$term <- factor(table$term, rev(table$term))
   interval <- all(c("low", "high") %in% names(table))
-  plot <- ggplot2::ggplot(table, mapping(x = "estimate", y = "term")) +
-    ggplot2::geom_vline(xintercept = 0, linetype = 2, colour = "grey50")
+  plot <- if (inherits(x, "dp_mean_by")) {
+    group_panels(table)
+  } else {
+    ggplot2::ggplot(table, mapping(x = "estimate", y = "term")) +
+      ggplot2::geom_vline(xintercept = 0, linetype = 2, colour = "grey50")
+  }
   if (interval) {
     plot <- plot + ggplot2::geom_errorbarh(
       mapping(xmin = "low", xmax = "high"), height = 0, na.rm = TRUE
     )
   }
   titled(plot + ggplot2::geom_point(na.rm = TRUE), title, attr(table, "label"), NULL)
+}
+
+# Means by group: levels down the side, a panel per column.
+group_panels <- function(table) {
+  table$level <- factor(table$level, rev(unique(table$level)))
+  plot <- ggplot2::ggplot(table, mapping(x = "estimate", y = "level"))
+  if (is.null(table$column)) plot else
+    plot + ggplot2::facet_wrap("column", scales = "free_x")
 }
 
 drawn_coefficients <- function(x, level) {

@@ -9,11 +9,11 @@
 #            most ceil(C / 2). Both groups together: log-odds of two outcomes by 2 c + GROUP_SLACK.
 #   tails    A record leaves one cell and enters another, of the same table or of two.
 #   sums     A value between the limits is shared out between them, as weights are on a lever: it
-#            adds u to the upper limit and 1 - u to the lower one, in steps of 1 / limit, rounded:
-#            integers a, b >= 0 with a + b <= limit + 1. Leaving and entering change the sums of
-#            two groups by limit + 1 each in l1, hence in l2; within a group each sum moves by at
-#            most limit, 2 limit in l1 and sqrt(2) limit in l2. Size = sum of both, mean = their
-#            balance.
+#            adds u to the upper limit and 1 - u to the lower one, in steps of 1 / limit, rounded,
+#            or 1 to a count of what lies beyond. So a row is a vector of integers >= 0 with sum at
+#            most limit + 1 among the sums of all groups; the difference of two such vectors p and
+#            q is at most 2 (limit + 1) in l1, sqrt(2) (limit + 1) in l2 (p q >= 0).
+#            Size = sum of both, mean = their balance.
 
 # Two draws, each of whose log-probabilities moves by c / 2 + 2^-33 for the penalty and 2^-31 for
 # the logarithm of a width.
@@ -97,32 +97,39 @@ with_room <- function(limits) {
   limits
 }
 
-# What each value adds: to the upper limit, to the lower one, and, where limits are those of all
-# rows, to the counts of values above and below them instead. n x 4 d, each in [0, 1]; a missing
-# value is missing in all four.
+# What each value adds: to the upper limit, to the lower one, and, if some limits are those of all
+# rows, to the counts of values above and below these instead. n x (k d), k = 2 or 4, each in
+# [0, 1]; a missing value is missing, or zero, in all of them.
 shared_out <- function(x, limits) {
-  out <- matrix(0, nrow(x), 4L * ncol(x))
+  k <- split_cells(limits)
+  out <- matrix(0, nrow(x), k * ncol(x))
   for (j in seq_len(ncol(x))) {
     v <- x[, j]
     lower <- limits$lower[[j]]
-    upper <- limits$upper[[j]]
-    u <- (pmin(pmax(v, lower), upper) / 2 - lower / 2) / limits$half[[j]]
-    below <- limits$shared[[j]] & v < lower
-    above <- limits$shared[[j]] & v > upper
-    inside <- !(below | above)
-    out[, 4L * (j - 1L) + 1:4] <- c(u * inside, (1 - u) * inside, above, below)
+    u <- (pmin(pmax(v, lower), limits$upper[[j]]) / 2 - lower / 2) / limits$half[[j]]
+    at <- k * (j - 1L) + seq_len(k)
+    out[, at[1:2]] <- c(u, 1 - u)
+    if (limits$shared[[j]]) {
+      above <- v > limits$upper[[j]]
+      below <- v < lower
+      out[, at] <- c(out[, at[1:2]] * !(above | below), above, below)
+    }
   }
   out
 }
+
+split_cells <- function(limits) if (any(limits$shared)) 4L else 2L
 
 noisy_group <- function(x, limits, plan, control) {
   d <- ncol(x)
   if (is.null(limits$shared)) limits$shared <- rep(FALSE, d)
   limits <- with_room(limits)
+  k <- split_cells(limits)
   law <- split_law(plan$kind, plan$n, d, plan$cost[["sums"]])
-  rows <- new_rows(shared_out(x, limits), inv_scale = rep(law$limit, 4L * d),
+  rows <- new_rows(shared_out(x, limits), inv_scale = rep(law$limit, k * d),
                    threads = control$threads)
-  parts <- matrix(release_split(rows, law, release_key(control)) / law$limit, 4L)
+  parts <- matrix(release_split(rows, law, release_key(control)) / law$limit, k)
+  if (k == 2L) parts <- rbind(parts, 0, 0)
   group_mean(x, parts, limits, law$sd, plan, control)
 }
 

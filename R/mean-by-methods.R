@@ -22,6 +22,16 @@ as.data.frame.dp_mean_by <- function(x, row.names = NULL, optional = FALSE, ...,
   out
 }
 
+# Groups share no row and no noise: no covariance between them.
+#' @rdname dp_mean_by
+#' @export
+vcov.dp_mean_by <- function(object, ...) {
+  out <- NextMethod()
+  level <- rep(seq_along(object$levels), each = max(length(object$columns), 1L))
+  out[outer(level, level, "!=")] <- 0
+  out
+}
+
 #' @rdname dp_mean_by
 #' @exportS3Method generics::tidy
 tidy.dp_mean_by <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
@@ -31,7 +41,8 @@ tidy.dp_mean_by <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
 #' @rdname dp_mean_by
 #' @export
 print.dp_mean_by <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat(sprintf("Private means by group, %d levels\n", length(x$levels)))
+  cat(sprintf(ngettext(length(x$levels), "Private means by group, %d level\n",
+                       "Private means by group, %d levels\n"), length(x$levels)))
   print_stamp(x$privacy)
   cat("\n")
   table <- group_table(x)
@@ -82,22 +93,38 @@ print.summary.dp_mean_by <- function(x, digits = max(3L, getOption("digits") - 3
 #' @rdname dp_mean_by
 #' @export
 plot.dp_mean_by <- function(x, level = 0.95, ...) {
-  shown <- rev(seq_len(min(length(x$coefficients), PLOT_ROWS)))
-  ends <- stats::confint(x, level = level)[shown, , drop = FALSE]
-  value <- x$coefficients[shown]
-  title <- "Private means by group"
-  if (length(x$coefficients) > PLOT_ROWS) title <- sprintf("%s: the first %d", title, PLOT_ROWS)
-  if (!any(is.finite(value))) {
-    graphics::plot.new()
-    graphics::title(stamped(title, x$privacy))
-    graphics::text(0.5, 0.5, "no mean was told from noise")
-    return(invisible(x))
+  ends <- stats::confint(x, level = level)
+  k <- max(length(x$columns), 1L)
+  drawn <- seq_len(min(k, PLOT_PANELS))
+  if (k > 1L) {
+    old <- graphics::par(mfrow = c(ceiling(length(drawn) / 2), 2L))
+    on.exit(graphics::par(old))
   }
-  own <- list(label = sprintf("mean; bars: %s %% intervals", format(100 * level, digits = 4)),
-              xlim = range(value, ends, finite = TRUE))
-  given <- list(...)
-  do.call(draw_dots, c(list(value, stamped(title, x$privacy)), given,
-                       own[setdiff(names(own), names(given))]))
-  graphics::segments(ends[, 1L], seq_along(value), ends[, 2L], seq_along(value))
+  for (j in drawn) {
+    of <- seq.int(j, by = k, length.out = min(length(x$levels), PLOT_ROWS))
+    title <- paste(c("Private means by group", x$columns[j]), collapse = ": ")
+    if (length(x$levels) > PLOT_ROWS) title <- sprintf("%s (the first %d)", title, PLOT_ROWS)
+    value <- stats::setNames(x$coefficients[of], x$levels[seq_along(of)])
+    draw_groups(value, ends[of, , drop = FALSE], stamped(title, x$privacy),
+                sprintf("mean; bars: %s %% intervals", format(100 * level, digits = 4)), ...)
+  }
   invisible(x)
+}
+
+PLOT_PANELS <- 6L
+
+draw_groups <- function(value, ends, title, label, ...) {
+  shown <- rev(seq_along(value))
+  value <- value[shown]
+  own <- list(label = label, xlim = c(-1, 1))
+  if (any(is.finite(value))) own$xlim <- range(value, ends, finite = TRUE)
+  given <- list(...)
+  do.call(draw_dots, c(list(value, title), given, own[setdiff(names(own), names(given))]))
+  at <- seq_along(value)
+  graphics::segments(ends[shown, 1L], at, ends[shown, 2L], at)
+  lost <- is.na(value)
+  if (any(lost)) {
+    graphics::text(mean(graphics::par("usr")[1:2]), at[lost], "not told from noise",
+                   col = "grey40", cex = min(0.8, 22 / length(value)))
+  }
 }

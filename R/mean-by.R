@@ -9,12 +9,12 @@
 #' level, and how many, is private: sizes are released with noise.
 #'
 #' Each group has limits of its own, found as those of [dp_mean()] without groups: with some 1500 to
-#' 3000 / epsilon rows or more it is found wherever it lies and whatever its unit. A smaller group is
-#' winsorised at limits found from all rows together, if few enough of its values seem to lie beyond
-#' them and noise is smaller than the spread of all rows. Otherwise its mean is `NA`, with a warning of
-#' class `dp_dominated`: this is a function of released numbers. So is an empty level's `NA`. Groups
-#' of some hundred rows have means where groups differ by no more than the values within them do;
-#' join levels, or give `bound`, for smaller ones.
+#' 3000 / epsilon rows or more it is found wherever it lies and whatever its unit. A smaller group
+#' is winsorised at limits found from all rows together, if few of its values seem to lie
+#' beyond them and noise is smaller than the spread of all rows. Otherwise its mean is `NA`, with a
+#' warning of class `dp_dominated`, which is a function of released numbers. So is the `NA` of an
+#' empty level. Groups of some hundred rows have means where groups differ by no more than the
+#' values within them do; join levels, or give `bound`, for smaller ones.
 #'
 #' Within its limits a value is shared out between the two, as weights are on a lever: u to the
 #' upper and 1 - u to the lower limit. The two sums, with noise, give the size of the group (their
@@ -41,24 +41,26 @@
 #'   \item{shared}{whether a group was winsorised at the limits of all rows.}
 #'   \item{levels, columns}{names of the groups and of the columns.}
 #' }
-#' `as.data.frame()`, `tidy()`: one row per level (and column): `level`, `column` (if x has several),
-#' `term`, `estimate`, `std.error`, `size`, `size.sd`, and the ends of the intervals where asked for.
-#' `plot()` draws the means with their intervals, and returns the fit invisibly.
+#' `as.data.frame()`, `tidy()`: one row per level (and column): `level`, `column` (if x has
+#' several), `term`, `estimate`, `std.error`, `size`, `size.sd`, and the ends of intervals where
+#' asked for.
+#' `vcov()` is zero between levels, which share no rows and no noise, and `NA` between columns.
+#' `plot()` draws the means with their intervals, a panel per column, and returns the fit invisibly.
 #'
 #' @section Privacy:
 #' Neighbours differ in one row, in its value, its level, or both; n, the levels and the number of
-#' columns are public. A row that is replaced changes its group, or leaves one group and enters
-#' another: what each release, over all groups together, moves by. *Medians:* the exponential
-#' mechanism; the distance of a rank from m/2 moves by at most 1 when one of the m values of a group
-#' is replaced, by 1/2 when one comes or goes, so that the log-odds of any two outcomes of all medians
-#' together move as those of one group. *Counts:* a row moves from one cell to another, of the same
-#' table or of two: 2 d in l1, sqrt(2 d) in l2. *Sizes and means:* a row adds to the sums of one
-#' group non-negative integers of total at most K + 1, K being those of a whole row; one group loses
-#' and another gains, 2 (K + 1) d in l1, sqrt(2 d) (K + 1) in l2; a value that moves within a group
-#' moves either sum by at most K, no more in l1 or l2. *Second moments* (`interval`): integers within
-#' half a range, 1 range in l1 and l2 per column. One more median and one more table are those of all
-#' rows. The number of groups enters nowhere: neither budget nor noise depends on it (but for the
-#' shares of the budget, which are public).
+#' columns are public. A row that is replaced changes within its group, or leaves one group and
+#' enters another. What each release, of all groups together, then moves by: *Medians:* the
+#' exponential mechanism; the distance of a rank from m/2 moves by at most 1 when one of the m
+#' values of a group is replaced, by 1/2 when one comes or goes, so that the log-odds of any two
+#' outcomes of all medians together move as those of one group. *Counts:* a row moves from one cell
+#' to another, of the same table or of two: 2 d in l1, sqrt(2 d) in l2. *Sizes and means:* a row
+#' adds to the sums of its group non-negative integers of total at most K + 1 per column, where K
+#' stands for a whole row; the difference of two such rows, of one group or of two, is at most
+#' 2 (K + 1) d in l1 and sqrt(2 d) (K + 1) in l2. *Second moments* (`interval`): integers within
+#' half a range, 1 range per column. One median and one table more are those of all rows.
+#' So neither cost nor noise grows with the number of groups, which decides only, with n, how the
+#' budget is shared out.
 #' @seealso [dp_mean()], [dp_intervals]
 #' @references
 #' McSherry, F. (2009). Privacy integrated queries. *SIGMOD*, 19-30. \doi{10.1145/1559845.1559850}
