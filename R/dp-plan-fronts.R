@@ -12,7 +12,7 @@ new_planned <- function(plan, events, n_sensible, expect, control) {
   list(plan = plan, events = events, n_sensible = n_sensible, expect = expect, control = control)
 }
 
-planned_mean <- function(n, d, epsilon, delta = 0, ..., bound = NULL, moment = NULL,
+planned_mean <- function(n, d, epsilon, delta = 0, ..., bound = NULL, moment = NULL, by = NULL,
                          method = "winsorized", beta = Inf, sparsity = NULL, na.rm = FALSE,
                          interval = FALSE, budget = NULL, control = dp_control()) {
   check_dots(...)
@@ -22,6 +22,11 @@ planned_mean <- function(n, d, epsilon, delta = 0, ..., bound = NULL, moment = N
   na.rm <- check_flag(na.rm, "na.rm")
   interval <- check_flag(interval, "interval")
   check_mean_method(method, moment, bound, missing(beta), interval)
+  if (!is.null(by)) {
+    check_by_goes(method, sparsity)
+    return(planned_mean_by(n, d, check_count(by, "by", upper = MOST_GROUPS), epsilon, delta,
+                           check_bound(bound, list(d = d)), na.rm, interval, budget, control))
+  }
   if (!is.null(sparsity)) {
     if (interval) dp_abort("`interval` does not go with `sparsity`: leave it out.")
     sparsity <- check_sparse_mean(sparsity, method, na.rm, bound, d)

@@ -45,7 +45,8 @@
 #' @param delta Number; as for the fitter.
 #' @param ... Arguments of the fitter that are public, by name: `bound`, `moment`, `method`,
 #'   `probs`, `intercept`, `loss`, `gradient`, `constraint`, `radius`, `scale`, `budget`,
-#'   `control`, ... Two stand for what a fit sees in the schema: `indicators =` how many of the d
+#'   `control`, ... Some stand for what a fit sees in the schema: `by =` the number of
+#'   levels of [dp_mean_by], for groups of one size and one law; `indicators =` how many of the d
 #'   columns are logical or belong to factors, and `sparse = TRUE` for a `dgCMatrix`. A ledger is
 #'   read, not charged; a plan that it would not admit is an error.
 #' @param assume A list, see Details.

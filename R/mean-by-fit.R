@@ -43,7 +43,7 @@ fit_mean_by <- function(x, by, plan, bound, control) {
     centers <- lapply(groups, function(g) {
       private_centers(rows_of(g), plan$own, control, GROUP_SLACK)
     })
-    shared <- private_limits(x, plan$all, control, middle)
+    shared <- private_limits(x, plan$all, control, middle, plan$n)
   }
   fits <- lapply(groups, function(g) {
     values <- rows_of(g)

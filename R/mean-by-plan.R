@@ -126,3 +126,54 @@ split_law <- function(kind, n, d, cost) {
   }
   law
 }
+
+# ---- dp_plan() ---------------------------------------------------------------------
+
+planned_mean_by <- function(n, d, groups, epsilon, delta, bound, na_rm, interval, budget, control) {
+  if (groups == 1) {
+    return(planned_mean(n, d, epsilon, delta, bound = bound, na.rm = na_rm, interval = interval,
+                        budget = budget, control = control))
+  }
+  plan <- plan_mean_by(n, d, groups, epsilon, delta, !is.null(bound), budget, interval)
+  expect <- function(assume) expected_by(plan, bound, assume)
+  new_planned(plan, plan$events, by_sensible_n(plan), expect, control)
+}
+
+# Rows from which on limits of all rows are found for certain (by_shares()), and means of groups of
+# average size at these limits are worth having.
+by_sensible_n <- function(plan) {
+  if (plan$bounded) {
+    return(plan$groups)
+  }
+  worth <- sum(plan$cost^if (plan$kind == "laplace") 1 else 2)
+  if (plan$kind == "gaussian") worth <- sqrt(worth)
+  worth <- worth / change_of(plan$kind, plan$d)
+  all <- 1.25 * sum(group_needs(plan$kind, 1)) / 0.5
+  ceiling(max(if (plan$kind == "laplace") all else sqrt(all), 300 * plan$groups) / worth)
+}
+
+# One of equal groups with one law: at its own limits, or at those of all rows.
+expected_by <- function(plan, bound, assume) {
+  law <- assumed_values(assume)
+  size <- plan$n / plan$groups
+  shared <- FALSE
+  if (is.null(bound)) {
+    search <- function(part, n) expected_limits(law, c(part, d = plan$d), n)
+    limits <- search(plan$own, size)
+    shared <- mean(is.na(limits[, 1L])) > 0.5
+    if (shared) limits <- search(plan$all, plan$n)
+    limits <- limits[!is.na(limits[, 1L]), , drop = FALSE]
+    if (nrow(limits) < MADE_UP_NOISES / 2) {
+      return(no_expectation(Inf))
+    }
+  } else {
+    limits <- bound[which.max(bound[, 2L] - bound[, 1L]), , drop = FALSE]
+  }
+  range <- limits[, 2L] - limits[, 1L]
+  own <- apply(limits, 1L, function(l) winsorised_moments(law, l[[1L]], l[[2L]], assume$signal))
+  share <- (assume$signal + own["bias", ] - limits[, 1L]) / range
+  noise <- plan$noise / size * range * sqrt(share^2 + (1 - share)^2) * if (shared) sqrt(2) else 1
+  root <- function(v) sqrt(mean(v^2))
+  error <- error_parts(root(own["sd", ]) / sqrt(size), root(noise), root(own["bias", ]))
+  mean_expectation(error, mean(own["bias", ]), assume, numeric())
+}

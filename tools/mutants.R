@@ -454,6 +454,24 @@ mutants <- list(
     "half the noise in truncated means, medians of means and Catoni's", "booked|mean-robust"
   ),
   mutant(
+    "group-sums-halved", "R/mean-by-plan.R",
+    "law <- sum_law(kind, n, if (kind == \"laplace\") d else d / 2, cost)",
+    "law <- sum_law(kind, n, if (kind == \"laplace\") d / 2 else d / 4, cost)",
+    "a row that leaves one group and enters another counts once", "mean-by"
+  ),
+  mutant(
+    "group-grid-of-its-size", "R/mean-by-fit.R",
+    "own <- private_limits(x, plan$own, control, center, plan$n)",
+    "own <- private_limits(x, plan$own, control, center)",
+    "the grid of a group's counts follows its private size", "mean-by"
+  ),
+  mutant(
+    "group-beyond-counted-twice", "R/mean-by-fit.R",
+    "out[, at] <- c(out[, at[1:2]] * !(above | below), above, below)",
+    "out[, at] <- c(out[, at[1:2]], above, below)",
+    "a value beyond limits that are shared adds to two sums in full", "mean-by"
+  ),
+  mutant(
     "mixing-loss-accepted", "R/loss-user.R",
     "if (!identical(trial(loss$derivative, pairs[rows, ], \"derivative\"), all[rows])) {",
     "if (FALSE) {",

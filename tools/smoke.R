@@ -177,6 +177,8 @@ fronts <- alist(
   "dp_lm units" = dp_lm(y ~ x, list2DF(list(x = x, y = 1 + 2 * x, i = seq_along(x) %/% 2)),
                         epsilon = 20, delta = 1e-5, unit = ~i),
   dp_mean = dp_mean(x, epsilon = 20, na.rm = TRUE),
+  "dp_mean by" = dp_mean(x, epsilon = 20, by = x > 0),
+  "dp_mean by bound" = dp_mean(x, epsilon = 20, by = x > 0, bound = 9, interval = TRUE),
   dp_noisy_max = dp_noisy_max(x, 1, epsilon = 1, mechanism = "permute_and_flip"),
   dp_plan = dp_plan("lm", n = 3000, d = 2, epsilon = 1, delta = 1e-5, target = 0.1),
   "dp_mean bound" = error_bound(dp_mean(x, epsilon = 20, method = "truncated",

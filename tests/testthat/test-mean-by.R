@@ -72,6 +72,18 @@ test_that("what a value adds to both limits is one row, rounded", {
   expect_true(all(is.na(parts[!there, ])))
 })
 
+test_that("the step that both roundings may add is charged", {
+  law <- split_law("laplace", 20, 1, 0.5)
+  room <- 0.5 * 2^law$bits / 2
+  limits <- list(lower = 0, upper = 1, half = 0.5, shared = FALSE)
+  # half a step and a little more, which 1 - u cannot hold
+  for (limit in law$limit + 0:1) {
+    v <- matrix(0.5 / limit * (1 + 2^-52))
+    rows <- new_rows(shared_out(v, limits), inv_scale = rep(law$limit, 2L))
+    expect_lte(sum(from_int64(release_split(rows, law, exact = TRUE))), room)
+  }
+})
+
 test_that("limits without room get some, at any place", {
   for (at in c(0, 5, -1e300, 1e-300, -1e308)) {
     limits <- with_room(list(lower = at, upper = at))
@@ -155,7 +167,8 @@ releases_of <- function(expr, d = 1) {
     cost <- by_costs[[name]](frame, d)
     gaussian <- name != "release_quantiles" && frame$law$noise[[1L]] == 2
     seen <<- rbind(seen, data.frame(name = name, mu = if (gaussian) cost[[1L]] else 0,
-                                    pure = if (gaussian) 0 else cost[[2L]]))
+                                    pure = if (gaussian) 0 else cost[[2L]],
+                                    bits = if (is.null(frame$law)) 0 else frame$law$noise[[2L]]))
   }
   home <- asNamespace("dpheavy")
   on.exit(suppressMessages(for (name in names(by_costs)) untrace(name, where = home)))
@@ -196,6 +209,19 @@ test_that("all groups together spend what is booked, and each is looked at as of
   }
 })
 
+test_that("grids of noise follow the public n, not the sizes of groups", {
+  z <- several(c(a = 300, b = 20))
+  by <- list(code = as.integer(z$g), levels = c("a", "b"))
+  n <- 1e13
+  for (bound in list(NULL, matrix(c(-9, 9), 1L))) {
+    plan <- plan_mean_by(n, 1, 2, 1, 0, !is.null(bound), NULL, TRUE)
+    seen <- releases_of(fit_mean_by(matrix(z$x), by, plan, bound, repeatable))
+    seen <- seen[seen$name != "release_quantiles", ]
+    expect_true(all(seen$bits < 30))
+    expect_identical(nrow(unique(seen)), if (is.null(bound)) 3L else 2L)
+  }
+})
+
 test_that("medians are drawn with room for two groups' rounding", {
   expect_gte(GROUP_SLACK, 2 * (2^-30 + 2^-32))
   plan <- plan_mean_by(4560, 1, 4, 2, 0, FALSE, NULL)
@@ -219,7 +245,7 @@ test_that("the number of groups changes shares of the budget only within bounds"
 test_that("a row that moves between groups loses what is claimed", {
   skip_on_cran()
   plan <- plan_mean_by(4, 1, 2, 1, 0, TRUE, NULL)
-  lost <- function(factor, runs = 1500L) {
+  lost <- function(factor, runs = 900L) {
     plan$cost[["sums"]] <- plan$cost[["sums"]] * factor
     bound <- matrix(c(-1, 1), 1L)
     hits <- function(g) {
@@ -514,4 +540,30 @@ test_that("methods know levels, columns and sizes", {
   skip_if_not_installed("ggplot2")
   expect_s3_class(ggplot2::autoplot(fit), "ggplot")
   expect_s3_class(ggplot2::autoplot(two)$facet, "FacetWrap")
+})
+
+test_that("a plan by group books what the fit books, and tells its error", {
+  skip_on_cran()
+  z <- several(c(a = 3000, b = 3000, c = 3000))
+  p <- dp_plan("mean", 9000, 1, 1, by = 3, assume = list(tail = "t3"))
+  expect_identical(p$events, as.data.frame(privacy(fit_by(z$x, z$g, 1))))
+  small <- dp_plan("mean", 40 * 400, 1, 1, by = 40, assume = list(tail = "t3"))
+  root <- function(groups, rows) {
+    sizes <- stats::setNames(rep(rows, groups), seq_len(groups))
+    errors <- vapply(seq_len(8L), function(i) {
+      z <- several(sizes, seed = 830 + i)
+      coef(fit_by(z$x - as.integer(z$g) + 1, z$g, 1, seed = i)) - 1
+    }, numeric(groups))
+    sqrt(mean(errors^2, na.rm = TRUE))
+  }
+  for (ratio in c(p$error[["total"]] / root(3, 3000), small$error[["total"]] / root(40, 400))) {
+    expect_gt(ratio, 1 / 1.6)
+    expect_lt(ratio, 1.6)
+  }
+  expect_true(p$sensible)
+  expect_false(dp_plan("mean", 4000, 1, 1, by = 40)$sensible)
+  expect_identical(dp_plan("mean", 9000, 1, 1, by = 1)$events, dp_plan("mean", 9000, 1, 1)$events)
+  bounded <- dp_plan("mean", 900, 1, 1, by = 3, bound = c(-9, 9))
+  expect_identical(bounded$events$scale, 2)
+  expect_error(dp_plan("mean", 900, 1, 1, by = "a"), "`by`", class = "dp_error_input")
 })
