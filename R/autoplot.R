@@ -95,6 +95,7 @@ draw_coefficients <- function(x, level) {
 # Means by group: levels down the side, a panel per column.
 group_panels <- function(table) {
   table$level <- factor(table$level, rev(unique(table$level)))
+  if (!is.null(table$column)) table$column <- factor(table$column, unique(table$column))
   plot <- ggplot2::ggplot(table, mapping(x = "estimate", y = "level"))
   if (is.null(table$column)) plot else
     plot + ggplot2::facet_wrap("column", scales = "free_x")
@@ -123,7 +124,12 @@ drawn_coefficients <- function(x, level) {
   if (has_variance(x)) {
     label <- sprintf("%s; bars: %s %% intervals", label, format(100 * level, digits = 4))
   }
-  table <- table[utils::head(order(-abs(table$estimate)), PLOT_ROWS), ]
+  shown <- if (inherits(x, "dp_mean_by")) {
+    table$level %in% utils::head(x$levels, PLOT_ROWS)
+  } else {
+    utils::head(order(-abs(table$estimate)), PLOT_ROWS)
+  }
+  table <- table[shown, ]
   structure(table[order(as.integer(rownames(table))), ], label = label)
 }
 

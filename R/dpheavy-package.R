@@ -5,7 +5,8 @@
 #' [privacy()]. For a statistic of your own: [dp_gaussian()], [dp_laplace()], [dp_noisy_max()],
 #' [dp_peel()]; for planning: [dp_plan()], [error_bound()], [calibrate_gaussian()], [epsilon_at()],
 #' [privacy_profile()]; to see whether a mechanism keeps what it promises: [dp_audit()]. To choose
-#' among fits: [dp_tune()]; for means of groups: [dp_mean_by]; to see how one does on new data: [dp_residuals()].
+#' among fits: [dp_tune()]; for means of groups: [dp_mean_by]; to see how one does on new data:
+#' [dp_residuals()].
 #'
 #' # The papers' algorithms
 #'

@@ -51,9 +51,10 @@ share <- function(v) formatC(v, digits = 2, format = "f")
 write_table(
   "groups", "Means by group, epsilon = 1, nothing known",
   data.frame(
-    data = table$data, delta = three(table$delta), shift = table$shift, rows = sprintf("%.0f", table$rows),
-    "median error" = three(table$error), "95 %" = three(table$upper),
-    "sample mean" = three(table$plain), ratio = three(table$ratio), "own limits" = share(table$own),
+    data = table$data, delta = three(table$delta), shift = table$shift,
+    rows = sprintf("%.0f", table$rows), "median error" = three(table$error),
+    "95 %" = three(table$upper), "sample mean" = three(table$plain),
+    ratio = three(table$ratio), "own limits" = share(table$own),
     "NA" = share(table$none), "in the interval" = share(table$covered), check.names = FALSE
   ),
   sprintf(paste(

@@ -540,6 +540,9 @@ test_that("methods know levels, columns and sizes", {
   skip_if_not_installed("ggplot2")
   expect_s3_class(ggplot2::autoplot(fit), "ggplot")
   expect_s3_class(ggplot2::autoplot(two)$facet, "FacetWrap")
+  many <- fit_by(data.frame(p = z$x, q = 1), factor(z$g, levels = c("a", "b", 1:58)), bound = 9)
+  drawn <- ggplot2::autoplot(many)$data
+  expect_identical(c(table(drawn$column)), c(p = 40L, q = 40L))
 })
 
 test_that("a plan by group books what the fit books, and tells its error", {
