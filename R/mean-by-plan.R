@@ -55,11 +55,7 @@ by_shares <- function(kind, rows, size) {
   own <- pmin(pmax(group_needs(kind, rows / size$groups), c(0.05, 0.12)), c(0.1, 0.2))
   if (sum(all, own) > 0.8) {
     factor <- sum(all) / (0.8 - sum(own))
-    dp_abort(paste(
-      "`x` has too few rows for this `epsilon` and this many columns: limits cannot be found",
-      sprintf("privately below about n = %.0f. Give `bound`, or a larger `epsilon`.",
-              ceiling(size$n * if (kind == "laplace") factor else sqrt(factor)))
-    ), c("dp_error_small_n", "dp_error_input"))
+    abort_few_rows(size$n, size$n * if (kind == "laplace") factor else sqrt(factor))
   }
   c(all_center = all[[1L]], all_tails = all[[2L]], center = own[[1L]], tails = own[[2L]],
     variance = 0, sums = 1 - sum(all, own))

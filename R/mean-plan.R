@@ -64,13 +64,17 @@ mean_shares <- function(rows, bounded, na_rm, n, paid = FALSE) {
   center <- max(0.05, 140 / rows)
   tails <- max(0.12, 300 / rows)
   if (center + tails > 0.8) {
-    dp_abort(sprintf(paste(
-      "too few rows, n = %.0f, for this `epsilon` and this many columns: limits cannot be found",
-      "privately below about n = %.0f. Give `bound`, or a larger `epsilon`."
-    ), n, ceiling(n * (center + tails) / 0.8)), c("dp_error_small_n", "dp_error_input"))
+    abort_few_rows(n, n * (center + tails) / 0.8)
   }
   c(center = center, tails = tails, count = count, variance = 0,
     sums = 1 - center - tails - count)
+}
+
+abort_few_rows <- function(n, least) {
+  dp_abort(sprintf(paste(
+    "too few rows, n = %.0f, for this `epsilon` and this many columns: limits cannot be found",
+    "privately below about n = %.0f. Give `bound`, or a larger `epsilon`."
+  ), n, ceiling(least)), c("dp_error_small_n", "dp_error_input"))
 }
 
 VARIANCE_SHARE <- 0.03
