@@ -10,17 +10,19 @@
 # sqrt(2) d / epsilon in units of one coordinate's range, Gaussian noise sqrt(d) / mu:
 # the better is taken, from public numbers.
 
-plan_mean <- function(n, d, epsilon, delta, bounded, na_rm, budget, interval = FALSE) {
+# reserve: a function of the kind of noise and the whole, for what is spent before (R/mean-units.R).
+plan_mean <- function(n, d, epsilon, delta, bounded, na_rm, budget, interval = FALSE,
+                      reserve = no_reserve) {
   paid <- bounded && interval
   if (epsilon == Inf && is.null(budget)) {
     return(list(kind = "none", bounded = bounded, na_rm = na_rm, events = list()))
   }
   plans <- list(laplace = function() {
-    laplace_plan(n, d, epsilon, delta, bounded, na_rm, budget, paid)
+    laplace_plan(n, d, epsilon, delta, bounded, na_rm, budget, paid, reserve)
   })
   if (delta > 0) {
     plans$gaussian <- function() {
-      gaussian_plan(n, d, epsilon, delta, bounded, na_rm, budget, paid)
+      gaussian_plan(n, d, epsilon, delta, bounded, na_rm, budget, paid, reserve)
     }
   }
   best <- least_noise(plans)
@@ -40,10 +42,21 @@ least_noise <- function(plans) {
   made[[which.min(vapply(made, `[[`, 0, "noise"))]]
 }
 
+no_reserve <- function(kind, total) list(share = 0, events = list())
+
+with_reserve <- function(plan, reserve) {
+  plan$reserve <- reserve
+  plan$events <- c(reserve$events, plan$events)
+  plan
+}
+
 # Medians and Gaussians were shared out by rho; the accountant proves more (R/loss-law.R).
 stretch_plan <- function(plan, n, epsilon, delta) {
   longer <- function(by) {
-    new_mean_plan("gaussian", plan$cost * by, plan$center * by, n, plan$d, FALSE, plan$na_rm)
+    with_reserve(
+      new_mean_plan("gaussian", plan$cost * by, plan$center * by, n, plan$d, FALSE, plan$na_rm),
+      plan$reserve
+    )
   }
   longer(largest_cost(1, delta, function(by) {
     total_delta(compose_events(longer(by)$events, ordered = TRUE), epsilon)
@@ -112,9 +125,11 @@ new_mean_plan <- function(kind, cost, center, n, d, bounded, na_rm) {
   )
 }
 
-laplace_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget, paid) {
+laplace_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget, paid, reserve) {
   total <- ledger_allowance(budget, epsilon, delta, "pure")$epsilon
-  laplace_mean_plan(n, d, total, bounded, na_rm, paid)
+  aside <- reserve("laplace", total)
+  left <- total * (1 - aside$share)
+  with_reserve(laplace_mean_plan(n, d, left, bounded, na_rm, paid), aside)
 }
 
 laplace_mean_plan <- function(n, d, epsilon, bounded, na_rm, paid = FALSE) {
@@ -129,14 +144,18 @@ gaussian_shares <- function(rows, na_rm, n) {
   mean_shares(1 / max(share[["center"]] / 140, share[["tails"]] / 300), FALSE, na_rm, n)
 }
 
-gaussian_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget, paid) {
-  if (bounded) {
-    mu <- ledger_allowance(budget, epsilon, delta, "gaussian")$mu
-    return(new_mean_plan("gaussian", mu * sqrt(mean_shares(0, TRUE, na_rm, n, paid)), 0, n, d,
-                         TRUE, na_rm))
+gaussian_plan <- function(n, d, epsilon, delta, bounded, na_rm, budget, paid, reserve) {
+  total <- if (bounded) ledger_allowance(budget, epsilon, delta, "gaussian")$mu else
+    sqrt(2 * ledger_allowance(budget, epsilon, delta, "mixed")$rho)
+  aside <- reserve("gaussian", total)
+  mu <- total * sqrt(1 - aside$share)
+  plan <- if (bounded) {
+    cost <- mu * sqrt(mean_shares(0, TRUE, na_rm, n, paid))
+    new_mean_plan("gaussian", cost, 0, n, d, TRUE, na_rm)
+  } else {
+    gaussian_mean_plan(n, d, mu, na_rm)
   }
-  mu <- sqrt(2 * ledger_allowance(budget, epsilon, delta, "mixed")$rho)
-  gaussian_mean_plan(n, d, mu, na_rm)
+  with_reserve(plan, aside)
 }
 
 gaussian_mean_plan <- function(n, d, mu, na_rm) {

@@ -61,6 +61,13 @@
 #'   count, which takes a twentieth of the budget.
 #' @param interval `TRUE`: with a public `bound`, 3 % of the budget is spent on the variance, for
 #'   standard errors and intervals; without a bound they cost nothing. See [dp_intervals].
+#' @param unit Whose rows are whose, where one person may have several: a vector with one value per
+#'   row (or a formula that names variables, `~ id`). The guarantee is then for whole units, see
+#'   [dp_units]. `NULL`: it is for one row.
+#' @param unit_weight `"sum"`: the mean over rows, a unit counting as at most `max_rows` of them
+#'   (method `"winsorized"` without `sparsity`); `"mean"`: that of the units' means.
+#' @param max_rows Number from 1 on, public; `NULL`: the 0.9 quantile of the rows per unit, found
+#'   privately.
 #' @param budget A ledger made by [privacy_budget()], charged before values are read.
 #' @param control Settings made by [dp_control()].
 #'
@@ -93,7 +100,9 @@
 #' noise for 2 tau s in l1, 2 tau sqrt(s) in l2. *Other methods:* each value adds an integer within
 #' +-B (tau, s M), so that a row changes each sum, or each median of the groups' sums, by at most
 #' twice that: 2 B d in l1, 2 B sqrt(d) in l2, over n, or the size of the smallest group. The
-#' groups do not look at the data.
+#' groups do not look at the data. *Units:* see [dp_units]; with `unit_weight = "sum"` the median is
+#' that of one row of each unit, what is summed are the units' sums about it, winsorised once, and
+#' the mean of the rows that count, within 0 and `max_rows`, is released with noise of its own.
 #'
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and Sparse
@@ -122,7 +131,8 @@
 #' @export
 dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ..., by = NULL,
                     method = c("winsorized", "truncated", "median_of_means", "catoni"),
-                    beta = Inf, sparsity = NULL, na.rm = FALSE, interval = FALSE, budget = NULL,
+                    beta = Inf, sparsity = NULL, na.rm = FALSE, interval = FALSE, unit = NULL,
+                    unit_weight = c("sum", "mean"), max_rows = NULL, budget = NULL,
                     control = dp_control()) {
   check_dots(...)
   method <- check_choice(method, "method", c("winsorized", ROBUST_MEANS))
@@ -134,10 +144,44 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ..., by 
   check_mean_method(method, moment, bound, missing(beta), interval)
   x <- read_matrix(x, sparse = !is.null(sparsity))
   schema <- mean_schema(x)
+  members <- mean_members(unit, unit_weight, max_rows, schema$n, method, sparsity, by)
+  if (!is.null(members)) schema$n <- members$count
   if (!is.null(by)) {
     check_by_goes(method, sparsity)
     return(mean_by(x, by, schema, epsilon, delta, bound, na.rm, interval, budget, control))
   }
+  made <- prepare_mean(schema, epsilon, delta, bound, moment, method, beta, sparsity, na.rm,
+                       interval, members, budget, control)
+  plan <- made$plan
+  warn_large_delta(delta, schema$n)
+  check_complete(x, na.rm)
+  check_member(members$code, na.rm)
+  if (is_sparse(x)) check_sound(x)
+  ledger_charge(budget, plan$events, epsilon, delta,
+                paste0("dp_mean", if (!is.null(members)) PER_UNIT))
+  values <- mean_values(x, schema)
+  if (identical(members$rule$weight, "mean")) values <- unit_means(values, members)
+  fit <- made$fitter(values)
+  warn_limits_not_found(fit$found, schema$names)
+  warn_limits_collapsed(fit$limits, fit$found, schema$names)
+  if (!is.null(sparsity)) warn_sparse_mean(fit)
+  out <- new_dp_fit(
+    "mean", fit$coefficients, schema$n,
+    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,
+                unit = if (is.null(members)) "row" else "unit"),
+    limits = fit$limits, noise_sd = fit$noise_sd, found = fit$found, method = method,
+    noise = plan$kind, errors = fit$errors, bias = fit$bias
+  )
+  if (!is.null(moment) && is.null(sparsity)) out$facts <- mean_facts(plan, moment, control)
+  # in the order of choice
+  if (!is.null(sparsity)) out$selected <- schema$names[fit$chosen]
+  out
+}
+
+# The plan, from public facts, and what makes a fit of the values.
+prepare_mean <- function(schema, epsilon, delta, bound, moment, method, beta, sparsity, na.rm,
+                         interval, members, budget, control) {
+  summed <- identical(members$rule$weight, "sum")
   if (!is.null(sparsity)) {
     if (interval) dp_abort("`interval` does not go with `sparsity`: leave it out.")
     sparsity <- check_sparse_mean(sparsity, method, na.rm, bound, schema$d)
@@ -146,32 +190,21 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ..., by 
     fitter <- function(values) fit_sparse_mean(values, plan, control)
   } else if (method == "winsorized") {
     bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
-    plan <- plan_mean(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm, budget,
-                      interval)
-    fitter <- function(values) fit_mean(values, plan, bound, control)
+    plan <- plan_mean(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm && !summed, budget,
+                      interval, if (summed) mean_reserve(schema$n, members$rule) else no_reserve)
+    fitter <- if (summed) {
+      function(values) {
+        fit_mean_units(values, members, plan, bound, control)
+      }
+    } else {
+      function(values) fit_mean(values, plan, bound, control)
+    }
   } else {
     plan <- plan_robust_mean(schema$n, schema$d, epsilon, delta, bound, moment, method,
                              beta, na.rm, budget, control)
     fitter <- function(values) fit_robust_mean(values, plan, control)
   }
-  warn_large_delta(delta, schema$n)
-  check_complete(x, na.rm)
-  if (is_sparse(x)) check_sound(x)
-  ledger_charge(budget, plan$events, epsilon, delta, "dp_mean")
-  fit <- fitter(mean_values(x, schema))
-  warn_limits_not_found(fit$found, schema$names)
-  warn_limits_collapsed(fit$limits, fit$found, schema$names)
-  if (!is.null(sparsity)) warn_sparse_mean(fit)
-  out <- new_dp_fit(
-    "mean", fit$coefficients, schema$n,
-    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration),
-    limits = fit$limits, noise_sd = fit$noise_sd, found = fit$found, method = method,
-    noise = plan$kind, errors = fit$errors, bias = fit$bias
-  )
-  if (!is.null(moment) && is.null(sparsity)) out$facts <- mean_facts(plan, moment, control)
-  # in the order of choice
-  if (!is.null(sparsity)) out$selected <- schema$names[fit$chosen]
-  out
+  list(plan = plan, fitter = fitter)
 }
 
 check_mean_method <- function(method, moment, bound, no_beta, interval) {
@@ -243,12 +276,12 @@ mean_values <- function(x, schema) {
   if (is.data.frame(x)) {
     # column by column: as.matrix() may format numbers, with digits shared by all rows
     return(matrix(
-      unlist(lapply(x, as.double), use.names = FALSE), schema$n, schema$d,
+      unlist(lapply(x, as.double), use.names = FALSE), nrow(x), schema$d,
       dimnames = list(NULL, schema$names)
     ))
   }
   if (!is.double(x)) x <- array(as.double(x), dim = dim(x) %||% length(x))
-  if (is.null(dim(x)) || length(dim(x)) != 2L) x <- matrix(as.vector(x), schema$n, schema$d)
+  if (is.null(dim(x)) || length(dim(x)) != 2L) x <- matrix(as.vector(x), NROW(x), schema$d)
   x
 }
 

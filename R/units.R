@@ -25,6 +25,9 @@
 #' with few and with many rows both estimate the same line, `"sum"` from more information. A robust
 #' fit bounds what a whole unit says, not a row: see Privacy.
 #'
+#' *Means* ([dp_mean()]). With `"sum"` the mean over rows, counted as above, as a ratio of two
+#' private means over units; with `"mean"` that of the units' own means.
+#'
 #' *How.* Centres, scales and second moments are searched for in one row of each unit, drawn at
 #' random. Gradients are summed over the rows of a unit and bounded afterwards, so that a unit of
 #' 100 rows, whose errors partly cancel, is cut off far less than 100 rows would be. Standard errors

@@ -347,3 +347,66 @@ test_that("prints and updates say what is protected, and a fit keeps no unit", {
   expect_false(any(grepl("12345", c(deparse(fit), deparse(vector)))))
   expect_lt(as.numeric(object.size(vector)), 60000)
 })
+
+test_that("means of units: weighted means without noise, and what is spent is booked", {
+  set.seed(822)
+  data <- panel(900)
+  x <- as.matrix(data[c("x1", "y")])
+  size <- tabulate(data$id)[data$id]
+  expect_equal(coef(dp_mean(x, Inf, unit = data$id)), colMeans(x))
+  expect_equal(coef(dp_mean(x, Inf, unit = data$id, unit_weight = "mean")),
+               colSums(x / size) / 900)
+  weight <- pmin(1, 3 / size)
+  expect_equal(coef(dp_mean(x, Inf, unit = data$id, max_rows = 3)),
+               colSums(x * weight) / sum(weight))
+  holes <- replace(x, cbind(1:30, 2), NA)
+  expect_equal(coef(dp_mean(holes, Inf, unit = data$id, na.rm = TRUE)), colMeans(x[-(1:30), ]))
+  fits <- list(
+    function() dp_mean(x, 4, unit = data$id),
+    function() dp_mean(x, 4, 1e-6, unit = data$id, max_rows = 2),
+    function() dp_mean(x, 4, 1e-6, unit = data$id, unit_weight = "mean", na.rm = TRUE),
+    function() dp_mean(x, 4, unit = data$id, bound = c(-9, 9), interval = TRUE),
+    function() dp_mean(x, 4, 1e-6, unit = data$id, unit_weight = "mean", sparsity = 1),
+    function() dp_mean(x, 4, unit = data$id, unit_weight = "mean", method = "catoni", bound = 9)
+  )
+  for (fit in fits) {
+    expect_identical(unique(records_seen(quiet(fit()))), 900)
+    expect_booked_with_units(fit)
+  }
+})
+
+test_that("replacing a unit moves the sums of its rows by one range", {
+  set.seed(823)
+  rows <- c(30, 1, 4, 1)
+  code <- rep(1:4, rows)
+  records <- unlist(lapply(wild_records(1), function(v) v[[1L]]))
+  law <- sum_law("gaussian", 4, 1, 1)
+  others <- stats::rt(6, 3)
+  stats <- lapply(records, function(v) {
+    x <- matrix(c(ifelse(stats::runif(30) < 0.8, v, -v), others))
+    sums <- weighted_sums(x, code, 4, rows, 5, 0.5)
+    release_sums(new_rows(sums, inv_scale = law$limit / 2), law, exact = TRUE)
+  })
+  expect_lte(largest_change(stats, l1), 2 * law$limit)
+  expect_gt(largest_change(stats, l1), 1.9 * law$limit)
+  # no unit's sum sees another's rows
+  expect_identical(unit_sums(c(1e300, 1, 2), c(1L, 2L, 2L), 3), c(1e300, 3, 0))
+})
+
+test_that("means of units come near, and say what is protected", {
+  skip_on_cran()
+  set.seed(824)
+  data <- panel(4000, most = 60L)
+  fit <- dp_mean(data$y, 1, unit = data$id, control = repeatable)
+  # seven standard errors
+  expect_lt(abs(coef(fit) - 1), 7 * sqrt(vcov(fit)[[1L]]))
+  expect_lt(sqrt(vcov(fit)[[1L]]), 0.2)
+  expect_output(print(summary(fit)), "replace one unit; units: 4000", fixed = TRUE)
+  refused <- function(naming, ...) {
+    expect_refusal(function(budget) dp_mean(data$y, 0.5, ..., budget = budget), naming)
+  }
+  refused("unit_weight = \"mean\"", unit = data$id, method = "catoni", bound = 9)
+  refused("`by`", unit = data$id, by = data$b > 0)
+  refused("missing values", unit = replace(data$id, 3, NA))
+  refused("one value per row", unit = 1:3)
+})
