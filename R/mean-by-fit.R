@@ -87,8 +87,10 @@ or_shared <- function(own, shared) {
   own
 }
 
-# Half the range, and the upper limit with a little more room where limits are equal.
+# Half the range, and the upper limit with a little more room where limits are equal (`flat`) or
+# nearly so: shares need a range.
 with_room <- function(limits) {
+  limits$flat <- limits$upper <= limits$lower
   least <- pmax(abs(limits$lower) * 2^-29, 1e-280)
   half <- limits$upper / 2 - limits$lower / 2
   narrow <- half < least / 2
@@ -142,15 +144,17 @@ group_mean <- function(x, parts, limits, sd, plan, control) {
   size <- high + low
   count <- pmax(size, 1)
   share <- pmax(high, 0) / pmax(pmax(high, 0) + pmax(low, 0), 1e-300)
+  share[limits$flat] <- 0
   mean <- limits$lower * (1 - share) + limits$upper * share
-  noise <- limits$half * (width / count) * 2 * sqrt(share^2 + (1 - share)^2)
+  half <- ifelse(limits$flat, 0, limits$half)
+  noise <- half * (width / count) * 2 * sqrt(share^2 + (1 - share)^2)
   enough <- size >= SIZE_STANDS_OUT * sqrt(2) * width
   inside <- !counted | parts[3L, ] + parts[4L, ] <= OUTSIDE_SHARE * size + 3 * sqrt(2) * sd
   spread <- if (plan$bounded) {
     bounded_spread(x, mean, limits$lower / 2 + limits$upper / 2, limits$half, count, plan,
                    control, plan$n)
   } else {
-    limits_spread(mean, limits, limits$half, count)
+    limits_spread(mean, limits, half, count)
   }
   bias <- if (plan$bounded) matrix(0, ncol(x), 2L) else limits$excess
   # what is seen beyond the limits is taken to be as far again from them as the mean is
@@ -161,8 +165,8 @@ group_mean <- function(x, parts, limits, sd, plan, control) {
   list(
     coefficients = mean, noise_sd = noise, sizes = size, size_sd = sqrt(2) * width,
     spread = spread, count = count, found = limits$found & enough & inside,
-    lower = limits$lower, upper = limits$upper, shared = counted,
-    bias_lower = bias[, 1L], bias_upper = bias[, 2L]
+    lower = limits$lower, upper = ifelse(limits$flat, limits$lower, limits$upper),
+    shared = counted, bias_lower = bias[, 1L], bias_upper = bias[, 2L]
   )
 }
 

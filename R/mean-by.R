@@ -194,7 +194,8 @@ new_mean_by <- function(fit, levels, schema, privacy, kind) {
   found <- flat(fit$found)
   known <- function(v) {
     if (is.matrix(v)) v[!found, ] <- NA_real_ else v[!found] <- NA_real_
-    v
+    # the spread of values near the largest there are
+    replace(v, is.nan(v), NA_real_)
   }
   out <- new_dp_fit(
     "mean", known(flat(fit$coefficients)), schema$n, privacy,

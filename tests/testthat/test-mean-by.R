@@ -395,11 +395,35 @@ test_that("a median drawn far off makes no zero of a small group", {
 test_that("constant groups and zeros are found", {
   g <- factor(rep(c("p", "q", "r"), c(3000, 3000, 3000)))
   x <- c(rep(5, 3000), rep(-1e-7, 3000), ifelse(seq_len(3000) %% 5 == 0, 3, 0))
-  fit <- fit_by(x, g, 20)
+  expect_warning(fit <- dp_mean(x, 20, by = g), "`p`, `q` are equal", class = "dp_dominated")
+  expect_warning({
+    zero <- dp_mean(c(x[6001:9000], 0 * x), 20, by = factor(rep(0:3, each = 3000)))
+  }, "`1`, `2`, `3` are equal", class = "dp_dominated")
+  expect_identical(unname(coef(zero)[2:4]), numeric(3))
+  expect_identical(unname(zero$noise_sd[2:4]), numeric(3))
+  expect_true(all(is.na(confint(zero)[2:4, ])))
   expect_equal(coef(fit)[["p"]], 5, tolerance = 1e-6)
   expect_equal(coef(fit)[["q"]], -1e-7, tolerance = 1e-6)
   expect_equal(coef(fit)[["r"]], 0.6, tolerance = 0.05)
   expect_equal(unname(fit$sizes), rep(3000, 3), tolerance = 0.01)
+})
+
+test_that("wild values give finite means, or none, and the same shape", {
+  set.seed(823)
+  g <- factor(sample(letters[1:4], 4000, TRUE), letters[1:5])
+  wild <- SPECIAL[!is.na(SPECIAL)]
+  sets <- c(
+    lapply(wild, rep, times = 4000), list(sample(wild, 4000, TRUE), stats::rcauchy(4000)^99,
+                                         stats::rnorm(4000) * 1e300, stats::rnorm(4000) * 1e-310)
+  )
+  for (x in sets) for (d in 1:2) for (epsilon in c(4, 1e6)) {
+    fit <- fit_by(if (d == 1L) x else cbind(a = x, b = rev(x)), g, epsilon, seed = d)
+    expect_true(all(is.finite(coef(fit)) == fit$found))
+    expect_true(all(is.finite(fit$sizes)))
+    expect_false(any(is.nan(c(fit$errors, fit$bias, fit$noise_sd, fit$limits))))
+  }
+  bounded <- fit_by(sets[[12L]], g, bound = c(-1e308, 1e307))
+  expect_true(all(is.finite(coef(bounded)[1:4])))
 })
 
 # ---- groups as they come ------------------------------------------------------------
