@@ -31,6 +31,7 @@ parallel_privacy <- function(fits, choice) {
     epsilon, fits$delta,
     if (epsilon < Inf) parallel_events(fits$events, choice$events, fits$delta) else list(),
     rng = if ("R" %in% c(fits$rng, choice$rng)) "R" else "secure",
-    calibration = fits$calibration, ordered = fits$ordered
+    calibration = fits$calibration, ordered = fits$ordered,
+    unit = sub("^replace one ", "", fits$neighbours)
   )
 }

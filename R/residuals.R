@@ -20,6 +20,8 @@
 #'   probability.
 #' @param na.action `NULL` refuses missing values (for the data holder's eyes only); `na.omit`
 #'   leaves incomplete rows out.
+#' @param unit Whose rows are whose, see [dp_units]: what is looked at is then one row of each unit,
+#'   drawn at random.
 #' @param budget A ledger made by [privacy_budget()], charged before values are read.
 #' @param control Settings made by [dp_control()].
 #' @param x,object A result of `dp_residuals()`.
@@ -61,7 +63,8 @@
 #' @export
 dp_residuals <- function(fit, newdata, y = NULL, epsilon, delta = 0, ...,
                          probs = c(0.05, 0.25, 0.5, 0.75, 0.95), bound = NULL, bins = 10,
-                         na.action = NULL, budget = NULL, control = dp_control()) {
+                         na.action = NULL, unit = NULL, budget = NULL,
+                         control = dp_control()) {
   check_dots(...)
   control <- check_control(control, "dp_residuals")
   if (!missing(fit) && inherits(fit, "dp_tune")) fit <- fit$fit
@@ -72,6 +75,7 @@ dp_residuals <- function(fit, newdata, y = NULL, epsilon, delta = 0, ...,
   delta <- check_delta(delta)
   logistic <- identical(fit$loss, "logistic")
   schema <- newdata_schema(fit, newdata, y, logistic)
+  schema <- with_units(schema, unit, schema$live$columns, parent.frame())
   plan <- if (logistic) {
     plan_calibration(schema$n, check_count(bins, "bins", 1, 1000), epsilon, delta, budget)
   } else {
@@ -79,17 +83,20 @@ dp_residuals <- function(fit, newdata, y = NULL, epsilon, delta = 0, ...,
   }
   warn_large_delta(delta, schema$n)
   use <- curator_check(schema, na.action)
-  ledger_charge(budget, plan$events, epsilon, delta, "dp_residuals")
+  ledger_charge(budget, plan$events, epsilon, delta,
+                paste0("dp_residuals", if (has_units(schema)) PER_UNIT))
   values <- frame_values(schema, use)
-  eta <- row_predictor(values, schema, fit$coefficients, control$threads)
+  values$eta <- row_predictor(values, schema, fit$coefficients, control$threads)
+  values <- one_row_per_unit(values, schema, use, control)
   found <- if (logistic) {
-    calibration_table(stats::plogis(eta), values$y, plan, release_key(control))
+    calibration_table(stats::plogis(values$eta), values$y, plan, release_key(control))
   } else {
-    residual_quantiles(values$y - eta, plan, release_key(control))
+    residual_quantiles(values$y - values$eta, plan, release_key(control))
   }
   new_dp_fit(
     "residuals", found$coefficients, schema$n,
-    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration),
+    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,
+                unit = if (has_units(schema)) "unit" else "row"),
     scale = found$scale, probs = if (!logistic) plan$probs, table = found$table,
     type = if (logistic) "calibration" else "quantiles"
   )

@@ -3,8 +3,8 @@
 #' @rdname dp_tune
 #' @export
 print.dp_tune <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat(sprintf("Private choice among %d fits, by the %s loss on %.0f of %.0f rows\n",
-              length(x$labels), x$loss, x$holdout, x$n))
+  cat(sprintf("Private choice among %d fits, by the %s loss on %.0f of %.0f %s\n",
+              length(x$labels), x$loss, x$holdout, x$n, tolower(records_title(x$privacy))))
   print_stamp(x$privacy)
   cat("\nChosen: ", x$labels[[x$chosen]], "\n", regression_title(x$fit), "\n", sep = "")
   cat(deparse(x$schema$formula, width.cutoff = 90L), sep = "\n")
@@ -27,14 +27,14 @@ summary.dp_tune <- function(object, ...) {
 
 #' @export
 print.summary.dp_tune <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat(sprintf("Private choice among %d fits, on %.0f of %.0f rows (public)\n", length(x$labels),
-              x$holdout, x$n))
+  cat(sprintf("Private choice among %d fits, on %.0f of %.0f %s (public)\n", length(x$labels),
+              x$holdout, x$n, tolower(records_title(x$privacy))))
   cat(paste0(ifelse(seq_along(x$labels) == x$chosen, "* ", "  "), x$labels), sep = "\n")
   cat(sprintf("Loss: %s, a row's excess clipped at %s\n", x$loss, format(x$bound, digits = 3)))
   if (x$privacy$epsilon < Inf) {
-    cat(sprintf("Rows of the fits: epsilon = %s; rows held out: epsilon = %s (at delta = %s)\n",
-                format_number(x$parts$fits$epsilon), format_number(x$parts$choice$epsilon),
-                format_number(x$privacy$delta)))
+    cat(sprintf("%s of the fits: epsilon = %s; held out: epsilon = %s (at delta = %s)\n",
+                records_title(x$privacy), format_number(x$parts$fits$epsilon),
+                format_number(x$parts$choice$epsilon), format_number(x$privacy$delta)))
   }
   cat("\nThe chosen fit:\n")
   print(x$fit, digits = digits)

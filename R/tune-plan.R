@@ -31,10 +31,10 @@ check_candidate <- function(call, caller) {
   }
 }
 
-# The two parts are drawn row by row, so that a unit would be in both.
+# Parts drawn row by row would both have rows of a unit.
 ROWS_ONLY <- paste(
-  "a call in `calls` has `unit`: leave it out, dp_tune() protects rows,",
-  "for the rows of a unit would be in both of its parts."
+  "a call in `calls` has `unit`: leave it out and give it to dp_tune(),",
+  "which then keeps the rows of a unit in one part."
 )
 
 # The front that is called, whatever it is called by; NA for another function.
@@ -58,30 +58,48 @@ candidate_labels <- function(calls) {
 
 # ---- rows ----------------------------------------------------------------------
 
-# Columns of the two parts. The order is drawn without looking at a value.
-split_rows <- function(data, holdout, control) {
+# Columns of the two parts, of rows or of units. The order is drawn without looking at a value.
+split_rows <- function(data, holdout, control, unit = NULL, caller = NULL) {
   view <- data_view(data)
-  held <- round(holdout * view$n)
-  if (held < 1 || held >= view$n) {
-    dp_abort("`holdout` leaves no row for one of the two parts: give more rows or another share.")
+  members <- if (!is.null(unit)) unit_members(unit, view$n, view$columns, caller)
+  records <- if (is.null(unit)) view$n else members$count
+  record <- if (is.null(unit)) "row" else "unit"
+  held <- as.integer(round(holdout * records))
+  if (held < 1 || held >= records) {
+    dp_abort(sprintf(
+      "`holdout` leaves no %s for one of the two parts: give more rows or another share.", record
+    ))
   }
-  order <- random_order(view$n, release_key(control)) + 1L
-  part <- function(rows) lapply(view$columns, take_rows, sort(rows))
-  fit <- structure(
-    part(order[-seq_len(held)]), names = view$names, class = "data.frame",
-    row.names = .set_row_names(view$n - held)
+  code <- members$code %||% seq_len(view$n)
+  if (anyNA(code)) {
+    abort_missing("`unit` has missing values", "data without these rows")
+  }
+  order <- random_order(records, release_key(control)) + 1L
+  part <- function(own) {
+    own <- sort(own)
+    at <- which(code %in% own)
+    list(columns = lapply(view$columns, take_rows, at), rows = length(at),
+         unit = if (!is.null(unit)) factor(match(code[at], own), seq_along(own)))
+  }
+  fit <- part(order[-seq_len(held)])
+  rest <- part(order[seq_len(held)])
+  list(
+    fit = structure(fit$columns, names = view$names, class = "data.frame",
+                    row.names = .set_row_names(fit$rows)),
+    unit = fit$unit, held = rest$columns, held_unit = rest$unit, held_rows = rest$rows,
+    held_records = held, n = records, record = record
   )
-  list(fit = fit, held = part(order[seq_len(held)]), n = view$n)
 }
 
 # Where the calls are evaluated: what they do not find is the caller's.
-candidate_env <- function(rows, control, caller) {
-  list2env(list(.dp_rows = rows, .dp_control = control), parent = caller)
+candidate_env <- function(rows, control, caller, unit = NULL) {
+  list2env(list(.dp_rows = rows, .dp_unit = unit, .dp_control = control), parent = caller)
 }
 
-candidate_call <- function(call) {
+candidate_call <- function(call, env) {
   if (!"control" %in% names(call)) call$control <- quote(.dp_control)
   call$data <- quote(.dp_rows)
+  if (!is.null(env$.dp_unit)) call$unit <- quote(.dp_unit)
   call
 }
 
@@ -115,7 +133,7 @@ relabel_warning <- function(label) {
 # Runs a call up to its charge, which it does not reach.
 plan_candidate <- function(call, label, env) {
   charge <- tryCatch(
-    withCallingHandlers(eval(candidate_call(call), env), dp_warning = relabel_warning(label)),
+    withCallingHandlers(eval(candidate_call(call, env), env), dp_warning = relabel_warning(label)),
     dp_charge = identity,
     error = function(e) {
       own <- if (inherits(e, "dp_error")) setdiff(class(e), c("dp_error", "error", "condition"))
@@ -125,7 +143,7 @@ plan_candidate <- function(call, label, env) {
   if (!inherits(charge, "dp_charge")) {
     dp_abort("a call in `calls` did not come to a fit.", "dp_error_internal")
   }
-  if (has_units(charge$schema)) dp_abort(ROWS_ONLY)
+  if (has_units(charge$schema) != !is.null(env$.dp_unit)) dp_abort(ROWS_ONLY)
   charge
 }
 
@@ -135,7 +153,7 @@ run_candidate <- function(call, planned, label, env) {
   same <- c("epsilon", "delta", "events", "front", "loss")
   charges <- 0
   withCallingHandlers(
-    eval(candidate_call(call), env),
+    eval(candidate_call(call, env), env),
     dp_charge = function(charge) {
       charges <<- charges + 1
       if (charges > 1 || !identical(unclass(charge)[same], unclass(planned)[same]) ||
@@ -158,7 +176,7 @@ held_schema <- function(candidate, columns, label) {
       "`subset` and `offset` of `%s` must be made of columns of `data`.", label
     ))
   }
-  with_rows(schema, columns, length(columns[[1L]]))
+  with_rows(schema, columns, NROW(columns[[1L]]))
 }
 
 tune_loss <- function(loss, candidates, labels) {
@@ -211,14 +229,14 @@ choice_plan <- function(rows, epsilon, bound) {
   )
 }
 
-plan_tune <- function(candidates, rows, epsilon, bound, control) {
+plan_tune <- function(candidates, rows, epsilon, bound, control, record = "row") {
   plan <- choice_plan(rows, epsilon, bound)
   each <- lapply(unname(candidates), function(k) {
     new_privacy(k$epsilon, k$delta, k$events, rng = k$control$rng,
-                calibration = k$control$calibration)
+                calibration = k$control$calibration, unit = record)
   })
   fits <- do.call(privacy_compose, c(each, list(ordered = TRUE)))
-  choice <- new_privacy(epsilon, 0, plan$events, rng = control$rng)
+  choice <- new_privacy(epsilon, 0, plan$events, rng = control$rng, unit = record)
   c(plan, list(parts = list(fits = fits, choice = choice),
                privacy = parallel_privacy(fits, choice)))
 }

@@ -21,7 +21,7 @@ raw_columns <- function(schema) {
 # Private: the linear predictor of every row, row by row (C walks over single rows, so that no row
 # changes another's last bit); NaN for a row that has none.
 row_predictor <- function(values, schema, coefficients, threads = 1) {
-  n <- schema$n
+  n <- live_rows(schema)
   slopes <- length(coefficients) - schema$intercept
   if (slopes == 0) {
     eta <- rep(if (schema$intercept) coefficients[[1L]] else 0, n)
@@ -50,7 +50,7 @@ prediction_loss <- function(loss, eta, y, logistic) {
 }
 
 # One column per fit; NaN all along a row that one of them leaves out.
-held_losses <- function(fits, held, use, loss, control) {
+held_losses <- function(fits, held, use, loss, control, split = NULL) {
   columns <- Map(function(fit, schema, use) {
     values <- frame_values(schema, use)
     eta <- row_predictor(values, schema, fit$coefficients, control$threads)
@@ -58,7 +58,11 @@ held_losses <- function(fits, held, use, loss, control) {
   }, fits, held, use)
   out <- matrix(unlist(columns, use.names = FALSE), ncol = length(columns))
   out[is.na(rowSums(out)), ] <- NaN
-  out
+  if (is.null(split$held_unit)) {
+    return(out)
+  }
+  # a unit counts as the mean of its rows
+  unit_means(out, list(code = as.integer(split$held_unit), count = nlevels(split$held_unit)))
 }
 
 # By how much each loss exceeds the smallest of its row.

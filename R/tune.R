@@ -29,6 +29,9 @@
 #'   else `"squared"`. A logistic regression predicts probabilities.
 #' @param bound Public number above 0: the clip of a row's excess loss, or `NULL` to find it
 #'   privately.
+#' @param unit Whose rows are whose, see [dp_units]: the parts are then made of whole units, every fit
+#'   protects units, and a unit counts in the choice as the mean of its rows. The calls themselves
+#'   have no `unit`.
 #' @param budget A ledger made by [privacy_budget()], charged once, for all, before values are read.
 #' @param control Settings made by [dp_control()].
 #' @param object,x A result of `dp_tune()`.
@@ -62,6 +65,9 @@
 #' candidate's sum, of exact integers, by at most 1. One exponential mechanism of that sensitivity
 #' chooses. The clip is one quantile ([dp_quantile()]) of one number per row.
 #'
+#' With `unit` read unit for row throughout: units are drawn into parts, and a unit's number is that
+#' of the means of its rows' losses.
+#'
 #' The calls are run once without reading values, up to where they would be charged: what they
 #' refuse is refused before anything is spent, and what they spend is known.
 #' @references
@@ -83,33 +89,33 @@
 #' predict(fit, data.frame(education = 12, experience = 10, region = "south"))
 #' @export
 dp_tune <- function(calls, data, epsilon, ..., holdout = 0.2, loss = NULL, bound = NULL,
-                    budget = NULL, control = dp_control()) {
+                    unit = NULL, budget = NULL, control = dp_control()) {
   check_dots(...)
   control <- check_control(control, "dp_tune")
   epsilon <- check_epsilon(epsilon)
   holdout <- check_number(holdout, "holdout", 1e-3, 1 - 1e-3)
   if (!is.null(bound)) bound <- check_number(bound, "bound", 1e-100, 1e100)
   calls <- check_calls(calls, parent.frame())
-  split <- split_rows(if (missing(data)) NULL else data, holdout, control)
-  env <- candidate_env(split$fit, control, parent.frame())
+  split <- split_rows(if (missing(data)) NULL else data, holdout, control, unit, parent.frame())
+  env <- candidate_env(split$fit, control, parent.frame(), split$unit)
   labels <- candidate_labels(calls)
   candidates <- Map(plan_candidate, calls, labels, list(env))
   loss <- tune_loss(loss, candidates, labels)
-  plan <- plan_tune(candidates, length(split$held[[1L]]), epsilon, bound, control)
+  plan <- plan_tune(candidates, split$held_records, epsilon, bound, control, split$record)
   held <- Map(held_schema, candidates, list(split$held), labels)
   use <- Map(function(schema, k) curator_check(schema, k$na.action), held, candidates)
   check_chargeable_fits(plan$privacy, budget)
   warn_small_choice(plan, epsilon)
-  ledger_charge(budget, plan$privacy$events, plan$privacy$epsilon, plan$privacy$delta, "dp_tune")
+  ledger_charge(budget, plan$privacy$events, plan$privacy$epsilon, plan$privacy$delta, paste0("dp_tune", if (split$record == "unit") PER_UNIT))
   report_stage(control, "candidates")
   fits <- Map(run_candidate, calls, candidates, labels, list(env))
   report_stage(control, "choice")
-  choice <- choose_fit(held_losses(fits, held, use, loss, control), plan, control)
+  choice <- choose_fit(held_losses(fits, held, use, loss, control, split), plan, control)
   new_tune(fits[[choice$chosen]], choice, unname(labels), plan, split, loss)
 }
 
 new_tune <- function(fit, choice, labels, plan, split, loss) {
-  held <- length(split$held[[1L]])
+  held <- split$held_records
   # it cannot be had for what it cost alone
   fit$privacy <- plan$privacy
   new_dp_fit(

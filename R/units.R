@@ -33,6 +33,8 @@
 #' 100 rows, whose errors partly cancel, is cut off far less than 100 rows would be. Standard errors
 #' allow for rows of a unit that hang together in any way, as cluster-robust ones do.
 #'
+#' [dp_tune()] keeps the rows of a unit in one part; [dp_residuals()] looks at one row of each unit.
+#'
 #' Missing values in `unit` are refused like others, or left out with their rows by `na.action =
 #' na.omit` (`na.rm = TRUE`). Not with `unit` go sparse matrices, split batches, [grad_mom()],
 #' public moments and `calibration = "paper"`. A budget is for units or for rows: calls of both
@@ -149,11 +151,8 @@ with_units <- function(schema, unit, columns = list(), env = NULL) {
   schema$live$rows <- schema$n
   schema$live$member <- members$code
   schema$live$checked <- c(schema$live$checked, list(members$code))
-  schema$missing_text <- if (schema$kind == "matrix") {
-    "`x`, `y`, `offset` or `unit` has missing values"
-  } else {
-    paste(schema$missing_text, "or in `unit`")
-  }
+  text <- sub(" or (`[a-z]+`) has", ", \\1 or `unit` has", schema$missing_text)
+  schema$missing_text <- if (text != schema$missing_text) text else paste(text, "or in `unit`")
   schema$n <- members$count
   schema
 }
@@ -339,4 +338,15 @@ unit_gradients <- function(rows, norm, w, rule) {
   plan <- c(rule[c("loss", "estimator", "bound")], list(step = 0, limit = 1))
   if (!is.null(rule$tuning)) plan$tuning <- rule$tuning
   .Call(C_unit_gradients, rows, norm, as.double(w), plan)
+}
+
+# Private: y and eta of one row of each unit, NaN for a unit without rows; without units, of all.
+one_row_per_unit <- function(values, schema, use, control) {
+  if (!has_units(schema)) {
+    return(values)
+  }
+  code <- schema$live$member
+  if (!is.null(use)) code[!use] <- NA
+  at <- one_of_each(code, tabulate(code, schema$n), control)
+  list(y = values$y[at], eta = values$eta[at])
 }

@@ -280,12 +280,12 @@ test_that("a front may stand in a call as the function itself", {
   expect_s3_class(quiet(dp_tune(calls, big, epsilon = 0.5)), "dp_tune")
 })
 
-test_that("units are refused: their rows would be in both parts", {
+test_that("units in a call are refused: their rows would be in both parts", {
   z <- transform(big, id = rep(seq_len(nrow(big) / 2), 2))
   expect_error(dp_tune(alist(dp_lm(y ~ x1, epsilon = 1, delta = 1e-6, unit = ~id)), z, 1),
-               "protects rows")
+               "in one part")
   through <- function(...) dp_tune(alist(dp_lm(y ~ x1, epsilon = 1, delta = 1e-6, ...)), z, 1)
-  expect_error(through(unit = ~id), "protects rows")
+  expect_error(through(unit = ~id), "in one part")
 })
 
 test_that("few rows held out are warned about", {

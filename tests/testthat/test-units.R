@@ -410,3 +410,44 @@ test_that("means of units come near, and say what is protected", {
   refused("missing values", unit = replace(data$id, 3, NA))
   refused("one value per row", unit = 1:3)
 })
+
+test_that("a choice among fits keeps the rows of a unit in one part", {
+  set.seed(825)
+  data <- panel(1500)
+  calls <- alist(a = dp_lm(y ~ x1 + x2, epsilon = 4, delta = 1e-6),
+                 b = dp_lm(y ~ x1, epsilon = 4, delta = 1e-6))
+  control <- dp_control()
+  split <- split_rows(data, 0.2, control, ~id, environment())
+  expect_identical(split$held_records, 300L)
+  expect_identical(length(intersect(split$fit$id, split$held$id)), 0L)
+  expect_identical(sort(c(split$fit$id, split$held$id)), sort(data$id))
+  expect_identical(nlevels(split$unit), 1200L)
+  seen <- records_seen(fit <- quiet(dp_tune(calls, data, 4, unit = ~id)))
+  expect_identical(sort(unique(seen)), c(300, 1200))
+  expect_identical(fit$privacy$neighbours, "replace one unit")
+  expect_identical(unname(c(fit$n, fit$holdout)), c(1500L, 300L))
+  expect_output(print(fit), "on 300 of 1500 units")
+  # a unit counts as the mean of its rows
+  losses <- matrix(c(1, 3, 10, NaN, 2, 2, 4, NaN), 4)
+  by_unit <- list(held_unit = factor(c(1, 1, 2, 3)))
+  got <- unit_means(losses, list(code = as.integer(by_unit$held_unit), count = 3L))
+  expect_equal(unname(got), cbind(c(2, 10, NaN), c(2, 4, NaN)))
+  own <- alist(a = dp_lm(y ~ x1, epsilon = 1, delta = 1e-6, unit = ~id))
+  expect_error(dp_tune(own, data, 1), "give it to dp_tune()", fixed = TRUE)
+  expect_error(dp_tune(calls, data, 1, unit = replace(data$id, 1, NA)), "missing values")
+})
+
+test_that("residuals of units are those of one row of each", {
+  set.seed(826)
+  data <- panel(1500)
+  fit <- quiet(dp_lm(y ~ x1 + x2, data, 4, 1e-6, unit = ~id))
+  seen <- records_seen(found <- quiet(dp_residuals(fit, data, epsilon = 4, unit = ~id)))
+  # the predictor is not a release
+  expect_identical(unique(seen), 1500)
+  expect_identical(found$privacy$neighbours, "replace one unit")
+  expect_identical(nobs(found), 1500L)
+  logit <- quiet(dp_glm(b ~ x1 + x2, data, 4, 1e-6, unit = ~id))
+  table <- quiet(dp_residuals(logit, data, epsilon = 4, unit = ~id, bins = 3))$table
+  expect_lt(abs(sum(table$count) - 1500), 60)
+  expect_error(dp_residuals(fit, data, epsilon = 1, unit = 1:3), "one value per row")
+})
