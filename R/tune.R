@@ -29,9 +29,9 @@
 #'   else `"squared"`. A logistic regression predicts probabilities.
 #' @param bound Public number above 0: the clip of a row's excess loss, or `NULL` to find it
 #'   privately.
-#' @param unit Whose rows are whose, see [dp_units]: the parts are then made of whole units, every fit
-#'   protects units, and a unit counts in the choice as the mean of its rows. The calls themselves
-#'   have no `unit`.
+#' @param unit Whose rows are whose, see [dp_units]: the parts are then made of whole units, every
+#'   fit protects units, and a unit counts in the choice as the mean of its rows. The calls
+#'   themselves have no `unit`.
 #' @param budget A ledger made by [privacy_budget()], charged once, for all, before values are read.
 #' @param control Settings made by [dp_control()].
 #' @param object,x A result of `dp_tune()`.
@@ -106,7 +106,8 @@ dp_tune <- function(calls, data, epsilon, ..., holdout = 0.2, loss = NULL, bound
   use <- Map(function(schema, k) curator_check(schema, k$na.action), held, candidates)
   check_chargeable_fits(plan$privacy, budget)
   warn_small_choice(plan, epsilon)
-  ledger_charge(budget, plan$privacy$events, plan$privacy$epsilon, plan$privacy$delta, paste0("dp_tune", if (split$record == "unit") PER_UNIT))
+  ledger_charge(budget, plan$privacy$events, plan$privacy$epsilon, plan$privacy$delta,
+                paste0("dp_tune", if (split$record == "unit") PER_UNIT))
   report_stage(control, "candidates")
   fits <- Map(run_candidate, calls, candidates, labels, list(env))
   report_stage(control, "choice")
