@@ -60,6 +60,8 @@ fit_title <- function(x) {
   switch(x$front,
     mean = if (inherits(x, "dp_mean_by")) "Private means by group" else "Private means",
     quantile = "Private quantiles",
+    var = "Private variances", tail_index = "Private tail index",
+    shortfall = "Private value at risk and shortfall",
     residuals = if (x$type == "quantiles") "Private residuals" else "Private calibration",
     gaussian = , laplace = , peel = "Released values",
     sparse = "Private sparse regression", regression_title(x)

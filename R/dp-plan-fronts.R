@@ -69,10 +69,12 @@ planned_quantile <- function(n, d, epsilon, delta = 0, ..., probs, bound = NULL,
   probs <- check_probs(probs)
   if (d != 1) dp_abort("`d` must be 1: dp_quantile() takes one vector.")
   check_bound(bound, list(d = 1))
-  plan <- plan_quantile(length(probs), epsilon, delta, budget)
+  plan <- plan_quantiles(probs, n, rep(is.null(bound), 2L), epsilon, delta, budget)
+  joint <- any(plan$far)
   # as in warn_extreme_quantiles()
-  least <- 60 / (2 * plan$c * max(min(probs, 1 - probs), 1e-9))
-  expect <- function(assume) expected_quantiles(plan, n, probs, assume)
+  least <- if (joint) n else FAR_DRAW / (2 * plan$c * max(min(probs, 1 - probs), 1e-9))
+  expect <- if (joint) function(assume) no_expectation() else
+    function(assume) expected_quantiles(plan, n, probs, assume)
   new_planned(plan, plan$events, if (is.null(bound)) ceiling(least) else 1, expect, control)
 }
 

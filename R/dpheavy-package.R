@@ -1,12 +1,13 @@
 #' dpheavy: statistics under differential privacy for heavy-tailed data
 #'
-#' Means, quantiles, linear and logistic regression with a proved (epsilon, delta)
+#' Means, variances, quantiles, linear and logistic regression with a proved (epsilon, delta)
 #' guarantee, without a bound on the data. Start with [dp_mean()], [dp_lm()], [dp_glm()] and
-#' [privacy()]. For a statistic of your own: [dp_gaussian()], [dp_laplace()], [dp_noisy_max()],
-#' [dp_peel()]; for planning: [dp_plan()], [error_bound()], [calibrate_gaussian()], [epsilon_at()],
-#' [privacy_profile()]; to see whether a mechanism keeps what it promises: [dp_audit()]. To choose
-#' among fits: [dp_tune()]; for means of groups: [dp_mean_by]; to see how one does on new data:
-#' [dp_residuals()].
+#' [privacy()]. How heavy a tail is: [dp_tail_index()]; how much is lost beyond a quantile:
+#' [dp_shortfall()]; spread: [dp_var()]. For a statistic of your own: [dp_gaussian()],
+#' [dp_laplace()], [dp_noisy_max()], [dp_peel()]; for planning: [dp_plan()], [error_bound()],
+#' [calibrate_gaussian()], [epsilon_at()], [privacy_profile()]; to see whether a mechanism keeps
+#' what it promises: [dp_audit()]. To choose among fits: [dp_tune()]; for means of groups:
+#' [dp_mean_by]; to see how one does on new data: [dp_residuals()].
 #'
 #' # The papers' algorithms
 #'

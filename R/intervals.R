@@ -13,6 +13,13 @@
 #' this mean (exact for 0/1), and the interval may be far too wide. Several columns: entries off the
 #' diagonal are `NA`, for no covariances are released.
 #'
+#' *Variances and shortfalls* ([dp_var()], [dp_shortfall()]). In the same way: the sampling part
+#' from the noisy counts and the tail fitted to them, the bias from that tail (`Inf` where its
+#' moment does not exist). Intervals of a variance hold where fourth moments exist, those of a
+#' shortfall where variances do. With a public `bound` the largest variance within it is taken, and
+#' value at risk has no interval. *Tail indices* ([dp_tail_index()]): those of a mixture of fitted
+#' laws, not of a normal one; no [vcov()].
+#'
 #' *Regressions* (`dp_lm()`, `dp_glm()`, and `dp_sco()` where it is the same fit). The sampling part
 #' is the sandwich A^-1 B A^-1 / n of the clipped gradients, A the mean of their derivatives and B
 #' of their squares, so that errors whose size changes with the covariates are allowed for. Some 3 %
@@ -28,8 +35,8 @@
 #' `epsilon = Inf` gives the sampling part by the same formulas from exact sums; for `dp_lm()` the
 #' heteroscedasticity-consistent variance of least squares, `NA` for a column that does not vary.
 #'
-#' @param object A fit by [dp_mean()], [dp_lm()] or [dp_glm()]. Other fits have no intervals and
-#'   say why.
+#' @param object A fit by [dp_mean()], [dp_var()], [dp_shortfall()], [dp_tail_index()], [dp_lm()] or
+#'   [dp_glm()]. Other fits have no intervals and say why.
 #' @param parm Names or numbers of coefficients; all, if left out.
 #' @param level Number between 0 and 1.
 #' @param part `"total"`, `"sampling"` or `"privacy"`.
@@ -70,6 +77,8 @@ no_intervals <- function(object) {
     "which slopes are not zero was chosen from the data, with noise; no interval allows for that."
   } else if (!is.null(object$selected)) {
     "which means are not zero was chosen from the data, with noise; no interval allows for that."
+  } else if (inherits(object, "dp_tail_index")) {
+    "the index of a tail has an interval, see confint(), and no normal law."
   } else if (inherits(object, "dp_mean")) {
     sprintf("method \"%s\" releases nothing that tells a variance; \"winsorized\" does.",
             object$method)
@@ -77,7 +86,7 @@ no_intervals <- function(object) {
     paste("it is known for whole gradients clipped, without a constraint, a penalty or split",
           "batches: dp_lm() and dp_glm() as they come.")
   } else {
-    "intervals are those of dp_mean(), dp_lm() and dp_glm()."
+    "intervals are those of dp_mean(), dp_var(), dp_shortfall(), dp_lm() and dp_glm()."
   }
   dp_abort(paste("this fit has no variance:", reason), "dp_error_no_intervals")
 }
@@ -126,8 +135,7 @@ standard_errors <- function(object) {
 confint.dp_fit <- function(object, parm, level = 0.95, ...) {
   check_dots(...)
   if (!has_variance(object)) no_intervals(object)
-  level <- check_number(level, "level", 0, 1, open = TRUE)
-  if (level == 1) dp_abort("`level` must be below 1.")
+  level <- check_level_below_one(level)
   which <- if (missing(parm)) seq_along(object$coefficients) else check_parm(parm, object)
   tail <- (1 - level) / 2
   half <- stats::qnorm(tail, lower.tail = FALSE) * standard_errors(object)[which, "Std. Error"]
@@ -137,10 +145,20 @@ confint.dp_fit <- function(object, parm, level = 0.95, ...) {
     value - half - (if (is.null(bias)) 0 else bias[, "lower"]),
     value + half + (if (is.null(bias)) 0 else bias[, "upper"])
   )
-  percent <- format(100 * c(tail, 1 - tail), trim = TRUE, scientific = FALSE, digits = 3)
-  dimnames(ends) <- list(names(value), paste(percent, "%"))
+  dimnames(ends) <- list(names(value), percent_names(tail))
   attr(ends, "bias") <- bias
   ends
+}
+
+check_level_below_one <- function(level) {
+  level <- check_number(level, "level", 0, 1, open = TRUE)
+  if (level == 1) dp_abort("`level` must be below 1.")
+  level
+}
+
+percent_names <- function(tail) {
+  percent <- format(100 * c(tail, 1 - tail), trim = TRUE, scientific = FALSE, digits = 3)
+  paste(percent, "%")
 }
 
 check_parm <- function(parm, object) {

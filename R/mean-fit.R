@@ -31,9 +31,12 @@ public_limits <- function(bound) {
 # of distances that zero has from it.
 TINY <- 1e-100
 
+FINE_CELLS <- c(1000, 8000) # standard deviations of the noise in n
+
 octave_of_zero <- function(counts, center) {
   half <- (length(counts) - 1L) / 2L
-  half + 1L - sign(center) * (floor(log2(abs(center))) - OCTAVES$lo + 1L)
+  sub <- half / (OCTAVES$hi - OCTAVES$lo)
+  half + 1L - sign(center) * (floor(sub * (log2(abs(center)) - OCTAVES$lo)) + 1L)
 }
 
 stands_for_zero <- function(counts, law, center) {
@@ -62,23 +65,33 @@ private_centers <- function(x, plan, control, slack = QUANTILE_SLACK) {
   center
 }
 
-# n: the public number of rows, of which x may hold a private part.
-private_limits <- function(x, plan, control, center = private_centers(x, plan, control),
-                           n = nrow(x)) {
+# Noisy counts of the octaves of distances about the centres, one column each; `fine`: of halves or
+# quarters of octaves, where n lets them stand out of the noise. n: the public number of rows, of
+# which x may hold a private part.
+octaves_about <- function(x, center, plan, control, fine = FALSE, n = nrow(x)) {
   d <- ncol(x)
   law <- count_law(
     plan$kind, n, plan$cost[["tails"]], if (plan$kind == "laplace") 2 * d else sqrt(2 * d)
   )
   rows <- new_rows(x, center = center, which = seq_len(d) - 1, threads = control$threads)
-  counts <- release_octaves(rows, "columns", octave_cells(signed = TRUE), law, release_key(control))
+  sub <- if (fine) c(1, 2, 4)[[1L + sum(n >= FINE_CELLS * law$sd)]] else 1
+  cells <- octave_cells(sub = sub, signed = TRUE)
+  counts <- release_octaves(rows, "columns", cells, law, release_key(control))
   for (j in seq_len(d)) {
     if (stands_for_zero(counts[, j], law, center[[j]])) {
       counts[, j] <- counts_at_zero(counts[, j], center[[j]])
       center[[j]] <- 0
     }
   }
-  reach <- vapply(seq_len(d), function(j) {
-    tail_limits(counts[, j], law, plan$rank, center[[j]])
+  list(counts = counts, center = center, law = law)
+}
+
+private_limits <- function(x, plan, control, center = private_centers(x, plan, control),
+                           n = nrow(x)) {
+  octaves <- octaves_about(x, center, plan, control, n = n)
+  center <- octaves$center
+  reach <- vapply(seq_along(center), function(j) {
+    tail_limits(octaves$counts[, j], octaves$law, plan$rank, center[[j]])
   }, numeric(5))
   tails <- reach[3:5, , drop = FALSE]
   reach <- reach[1:2, , drop = FALSE]
@@ -148,7 +161,7 @@ limits_spread <- function(mean, limits, half, count) {
 # never more than that of two points at the bounds, with this mean (Bhatia and Davis 2000).
 bounded_spread <- function(x, mean, middle, half, count, plan, control, n = nrow(x)) {
   at <- (mean - middle) / half
-  most <- 1 - at^2
+  most <- pmax(1 - at^2, 0) # a mean at a bound may be rounded to beyond it
   if (plan$cost[["variance"]] == 0) {
     return(sqrt(most) * half)
   }

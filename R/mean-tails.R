@@ -22,8 +22,7 @@ tail_limits <- function(counts, law, rank, center) {
   edges <- octave_edges(octave_cells())
   upper <- half + 1L + seq_len(half)
   lower <- half + 1L - seq_len(half)
-  away <- 2^edges[seq_len(half)] >= max(abs(center) * 2^-30, 2^-1060)
-  if (max(sum(clean[upper][away]), sum(clean[lower][away])) >= 0.9 * sum(clean)) {
+  if (one_sided(clean, edges, center)) {
     return(c(reach = c(NA_real_, NA_real_), excess = c(NA_real_, NA_real_), size = NA_real_))
   }
   sides <- list(
@@ -38,6 +37,13 @@ tail_limits <- function(counts, law, rank, center) {
     reach = vapply(sides, `[[`, 0, "reach"), excess = vapply(sides, tail_excess, 0),
     size = if (largest > 0) largest * sqrt(sum((sizes / largest)^2)) else 0
   )
+}
+
+one_sided <- function(clean, edges, center) {
+  half <- (length(clean) - 1L) / 2L
+  away <- 2^edges[seq_len(half)] >= max(abs(center) * 2^-30, 2^-1060)
+  of <- function(sign) sum(clean[half + 1L + sign * seq_len(half)][away])
+  max(of(1), of(-1)) >= 0.9 * sum(clean)
 }
 
 # The distance at which about `rank` records of this side are expected to lie beyond, and the

@@ -74,7 +74,9 @@ tidy.dp_tune <- function(x, ...) tidy_of(x$fit, ...)
 
 # Without package generics.
 tidy_of <- function(x, ...) {
-  if (inherits(x, "dp_sparse")) {
+  if (inherits(x, "dp_tail_index")) {
+    tidy.dp_tail_index(x, ...)
+  } else if (inherits(x, "dp_sparse")) {
     tidy.dp_sparse(x)
   } else if (inherits(x, "dp_lasso")) {
     tidy.dp_lasso(x)

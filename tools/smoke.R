@@ -189,6 +189,12 @@ fronts <- alist(
   dp_residuals = dp_residuals(dp_lm(x, x^2, epsilon = 20, delta = 1e-5), x, x^2, epsilon = 20),
   "dp_residuals glm" = dp_residuals(dp_glm(x, x > 0, epsilon = 20, delta = 1e-5), x, x > 0,
                                     epsilon = 20, bins = 2),
+  "dp_quantile counts" = dp_quantile(x, c(0.01, 0.5, 0.999), epsilon = 40),
+  dp_shortfall = dp_shortfall(x, 0.9, epsilon = 20, na.rm = TRUE),
+  "dp_shortfall bound" = dp_shortfall(x, 0.9, epsilon = 20, bound = 9, tail = "lower"),
+  dp_tail_index = dp_tail_index(x, epsilon = 20, tail = "both"),
+  dp_var = dp_var(x, epsilon = 20, na.rm = TRUE),
+  "dp_var bound" = dp_var(cbind(x, x), epsilon = 20, delta = 1e-5, bound = 9),
   dp_tune = dp_tune(
     alist(dp_lm(y ~ x, epsilon = 20, delta = 1e-5), dp_lm(y ~ 1, epsilon = 20, delta = 1e-5)),
     list2DF(list(x = x, y = 1 + 2 * x)), epsilon = 20, holdout = 0.4

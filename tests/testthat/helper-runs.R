@@ -28,7 +28,7 @@ conditions_of <- function(expr) {
 
 # The same without warnings that are released facts, functions of noisy numbers.
 public_conditions <- function(expr) {
-  grep("^dp_dominated", conditions_of(expr), invert = TRUE, value = TRUE)
+  grep("^dp_(dominated|heavy_tail)", conditions_of(expr), invert = TRUE, value = TRUE)
 }
 
 # Silences the two warnings about few rows, no others.
@@ -68,3 +68,6 @@ with_replaced <- function(front, ...) {
   environment(front) <- list2env(list(...), parent = asNamespace("dpheavy"))
   front
 }
+
+# Signals of the heavy-tail warning: how many of its class.
+heavy_warnings <- function(expr) sum(grepl("^dp_heavy_tail", conditions_of(expr)))

@@ -143,6 +143,30 @@ test_that("quantiles spend what they book", {
   expect_booked(function() dp_quantile(big$x1, 1:99 / 100, 1, 1e-6, bound = c(-9, 9)))
 })
 
+test_that("tails, variances and shortfalls spend what they book", {
+  x <- as.matrix(big[c("x1", "x2", "y")])
+  wide <- x[, rep(1:3, 6)]
+  colnames(wide) <- NULL
+  light <- function(call) function() suppressWarnings(call(), classes = "dp_heavy_tail")
+  for (probs in list(c(0.001, 0.5, 0.999), 1:199 / 200)) for (delta in c(0, 1e-6)) {
+    expect_booked(function() dp_quantile(big$x1, probs, 1, delta))
+  }
+  expect_booked(function() dp_tail_index(x[, 1L], 1))
+  expect_booked(function() dp_tail_index(x, 3, 1e-6, center = 0, tail = "both", na.rm = TRUE))
+  expect_booked(light(function() dp_var(x[, 1L], 1)))
+  expect_booked(light(function() dp_var(x, 2, 1e-6, na.rm = TRUE)))
+  # Gaussian noise
+  expect_identical(plan_tail_index(4000, 18, 4, 1e-6, FALSE, NULL)$kind, "gaussian")
+  expect_booked(function() dp_tail_index(wide, 4, 1e-6))
+  expect_booked(light(function() dp_var(wide, 4, 1e-6, na.rm = TRUE)))
+  expect_booked(function() dp_var(wide, 1, 1e-6, bound = 3))
+  for (level in c(0.9, 0.999)) {
+    expect_booked(light(function() dp_shortfall(big$y, level, 1)))
+    expect_booked(light(function() dp_shortfall(big$y, level, 1, na.rm = TRUE, tail = "lower")))
+  }
+  expect_booked(function() dp_shortfall(big$y, 0.9, 1, bound = 9))
+})
+
 test_that("a regression spends what it books", {
   x <- as.matrix(big[c("x1", "x2")])
   known <- list(x = list(center = 0, scale = 1), y = list(center = 0, scale = 1))

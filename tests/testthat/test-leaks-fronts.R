@@ -47,7 +47,11 @@ means <- list(
                                moment = moment_bound(2, 9), control = repeatable),
   sparse = function(z) dp_mean(z[c("x1", "x2", "y")], 4, del, sparsity = 2, control = repeatable),
   sparse_pure = function(z) dp_mean(as.matrix(z[c("x1", "y")]), 4, sparsity = 1, method = "catoni",
-                                    bound = 9, control = repeatable)
+                                    bound = 9, control = repeatable),
+  var = function(z) dp_var(z$y, 4, control = repeatable),
+  tail_index = function(z) dp_tail_index(z["x1"], 4, control = repeatable),
+  shortfall = function(z) dp_shortfall(z$y, 0.9, 4, control = repeatable),
+  quantiles = function(z) dp_quantile(z$y, c(0.001, 0.5, 0.999), 4, control = repeatable)
 )
 
 # Several calls, and what is learnt from new rows.

@@ -74,12 +74,77 @@ test_that("the events spend epsilon, by the sum or better", {
     expect_equal(table$count * table$cost, e)
     expect_lte(epsilon_at(p, 0), e)
   }
-  many <- privacy(dp_quantile(big$y, seq(0.01, 0.99, by = 0.01), 1, 1e-6))
+  many <- privacy(quiet(dp_quantile(big$y, seq(0.01, 0.99, by = 0.01), 1, 1e-6, bound = 99)))
   expect_gt(as.data.frame(many)$cost, 2 / 99)
   expect_lte(delta_at(many, 1 - 1e-12), 1e-6)
   expect_gt(events_delta(many$events, 1), 0.99e-6)
   one <- privacy(dp_quantile(big$y, 0.5, 1, 1e-6))
   expect_equal(as.data.frame(one)$cost, 1)
+})
+
+test_that("quantiles near the ends and very many of them are read off one release of counts", {
+  far <- c(0.001, 0.25, 0.5, 0.75, 0.999)
+  for (delta in c(0, 1e-6)) {
+    fit <- dp_quantile(big$y, far, 1, delta, control = repeatable)
+    expect_identical(fit$counted, c(TRUE, FALSE, FALSE, FALSE, TRUE))
+    p <- privacy(fit)
+    table <- as.data.frame(p)
+    expect_identical(table$what, c("median", "tails, counts", "quantile"))
+    if (delta == 0) expect_equal(sum(table$cost * table$count), 1)
+    expect_lte(delta_at(p, 1), max(delta, 1e-15))
+    b <- privacy_budget(1, 1e-6)
+    dp_quantile(big$y, far, 1, 1e-6, budget = b)
+    expect_lte(spent(b), 1 + 1e-9)
+  }
+  # in a ledger that has counted a Gaussian release
+  b <- privacy_budget(4, 1e-6)
+  dp_gaussian(1, 1, 1, 1e-7, budget = b)
+  fit <- dp_quantile(big$y, far, remaining(b), 1e-6, budget = b)
+  expect_true(any(fit$counted))
+  expect_gte(remaining(b), 0)
+  expect_lt(remaining(b), 0.5)
+  # from the data's own at every size of the budget, sorted, and of the caller's order
+  set.seed(831)
+  x <- stats::rt(2e4, 3)
+  probs <- seq(0.005, 0.995, by = 0.005)
+  many <- dp_quantile(x, rev(probs), 1, 1e-6, control = repeatable)
+  expect_true(all(many$counted))
+  expect_true(all(diff(coef(many)) <= 0))
+  error <- stats::pt(coef(many), 3) - rev(probs)
+  expect_lt(sqrt(mean(error^2)), 2 * sqrt(mean(probs * (1 - probs) / 2e4)))
+  # a bound, or too few rows, as before
+  expect_false(any(quiet(dp_quantile(x, far, 1, bound = 1e9))$counted))
+  expect_warning(fit <- dp_quantile(x[1:300], far, 1), class = "dp_small_n")
+  expect_false(any(fit$counted))
+})
+
+test_that("far quantiles err by little more than the sample's", {
+  skip_on_cran()
+  set.seed(832)
+  probs <- c(0.5, 0.9, 0.99, 0.999)
+  rank <- vapply(1:8, function(i) {
+    1e5 * ((1 - coef(dp_quantile(stats::runif(1e5)^(-1 / 1.5), probs, 1,
+                                 control = repeatable))^-1.5) - probs)
+  }, probs)
+  expect_true(all(sqrt(rowMeans(rank^2)) < 4 * sqrt(1e5 * probs * (1 - probs))))
+})
+
+test_that("draws that cross are put in order", {
+  expect_identical(in_order(c(5, 9, NA, 2), c(0.9, 0.1, 0.5, 0.3)), c(9, 2, NA, 5))
+  expect_identical(in_order(c(2, 1), c(0.5, 0.5)), c(1, 2))
+})
+
+test_that("counted quantiles of ties and whole numbers are near them", {
+  set.seed(833)
+  for (v in c(7, 0, -1 / 3)) {
+    fit <- dp_quantile(rep(v, 2000), c(0.001, 0.5, 0.999), 1, control = repeatable)
+    expect_true(any(fit$counted))
+    expect_equal(unname(coef(fit)), rep(v, 3), tolerance = 1e-6)
+  }
+  counts <- stats::rpois(4000, 2)
+  fit <- dp_quantile(counts, c(0.5, 0.99), 1, control = repeatable)
+  expect_identical(coef(fit), round(coef(fit)))
+  expect_lte(abs(coef(fit)[[2L]] - 6), 1)
 })
 
 test_that("the charge comes before the values are read, and is kept", {
