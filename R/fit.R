@@ -112,6 +112,11 @@ records_title <- function(privacy) {
   if (identical(privacy$neighbours, "replace one unit")) "Units" else "Rows"
 }
 
+print_neighbours <- function(x) {
+  cat(sprintf("Neighbours: %s; %s: %.0f (public)\n\n", x$privacy$neighbours,
+              tolower(records_title(x$privacy)), x$n))
+}
+
 print_values <- function(title, x, digits) {
   cat(title, "\n", sep = "")
   print_stamp(x$privacy)

@@ -44,8 +44,7 @@ PARTS_TEXT <-
 print.summary.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cat("Private mean\n")
   print_stamp(x$privacy)
-  cat(sprintf("Neighbours: %s; %s: %.0f (public)\n\n", x$privacy$neighbours,
-              tolower(records_title(x$privacy)), x$n))
+  print_neighbours(x)
   print(x$table, digits = digits)
   if ("Sampling" %in% colnames(x$table)) {
     cat(PARTS_TEXT, "Bias: what values beyond the limits may take from or add to the mean.\n",

@@ -118,7 +118,7 @@ most_rows <- function(rows, plan, control) {
 one_of_each <- function(code, rows, control) {
   order <- order(code, na.last = NA, method = "radix")
   m <- length(rows)
-  draw <- floor(rows * (random_order(m, release_key(control)) / m))
+  draw <- floor(rows * unit_draws(m, control))
   at <- c(0, cumsum(rows))[seq_len(m)] + draw + 1
   ifelse(rows > 0L, order[pmin(at, length(order))], NA_integer_)
 }

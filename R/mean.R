@@ -157,8 +157,7 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ..., by 
   check_complete(x, na.rm)
   check_member(members$code, na.rm)
   if (is_sparse(x)) check_sound(x)
-  ledger_charge(budget, plan$events, epsilon, delta,
-                paste0("dp_mean", if (!is.null(members)) PER_UNIT))
+  ledger_charge(budget, plan$events, epsilon, delta, booked_as("dp_mean", members))
   values <- mean_values(x, schema)
   if (identical(members$rule$weight, "mean")) values <- unit_means(values, members)
   fit <- made$fitter(values)
@@ -168,7 +167,7 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ..., by 
   out <- new_dp_fit(
     "mean", fit$coefficients, schema$n,
     new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,
-                unit = if (is.null(members)) "row" else "unit"),
+                unit = record_of(members)),
     limits = fit$limits, noise_sd = fit$noise_sd, found = fit$found, method = method,
     noise = plan$kind, errors = fit$errors, bias = fit$bias
   )

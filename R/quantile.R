@@ -30,6 +30,8 @@
 #'   and 1.
 #' @param na.rm `FALSE` refuses missing values (for the data holder's eyes only); `TRUE`
 #'   leaves them out, and the rank is a share of the values that are there.
+#' @param unit Whose rows are whose, see [dp_units]: what is looked at is then one row of each unit,
+#'   drawn at random. A vector with one value per row.
 #' @param budget A ledger made by [privacy_budget()], charged before values are read.
 #' @param control Settings made by [dp_control()].
 #' @return An object of class `dp_quantile`, a list with
@@ -59,7 +61,7 @@
 #' dp_quantile(danish$Total, c(0.25, 0.5, 0.75), epsilon = 1)
 #' @export
 dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm = FALSE,
-                        budget = NULL, control = dp_control()) {
+                        unit = NULL, budget = NULL, control = dp_control()) {
   check_dots(...)
   control <- check_control(control, "dp_quantile")
   epsilon <- check_epsilon(epsilon)
@@ -67,6 +69,8 @@ dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm =
   na.rm <- check_flag(na.rm, "na.rm")
   probs <- check_probs(probs)
   schema <- mean_schema(x)
+  members <- value_members(unit, schema$n)
+  schema$n <- members$count %||% schema$n
   if (schema$d != 1L) dp_abort("`x` must be one vector; call dp_quantile() for each column.")
   whole <- is.integer(x) || is.logical(x)
   bound <- check_bound(bound, schema) %||%
@@ -76,8 +80,9 @@ dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm =
   wide <- is.infinite(bound[[1L]]) || !whole && bound[[1L]] <= 0 && bound[[2L]] >= 0
   if (wide && !any(plan$far)) warn_extreme_quantiles(probs, plan$c, schema$n)
   check_complete(x, na.rm)
-  ledger_charge(budget, plan$events, epsilon, delta, "dp_quantile")
-  values <- drop(mean_values(x, schema))
+  check_member(members$code, na.rm)
+  ledger_charge(budget, plan$events, epsilon, delta, booked_as("dp_quantile", members))
+  values <- drop(one_value_each(mean_values(x, schema), members, control))
   found <- if (any(plan$far)) {
     joint_quantiles(values, probs, plan, na.rm, control)
   } else {
@@ -90,7 +95,8 @@ dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm =
   names(found) <- paste0(format(100 * probs, trim = TRUE, digits = 7L), "%")
   new_dp_fit(
     "quantile", found, schema$n,
-    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration),
+    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,
+                unit = record_of(members)),
     probs = probs, counted = plan$far
   )
 }

@@ -27,7 +27,7 @@ summary.dp_shortfall <- function(object, ...) {
 print.summary.dp_shortfall <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cat(x$title, "\n", sep = "")
   print_stamp(x$privacy)
-  cat(sprintf("Neighbours: %s; rows: %.0f (public)\n\n", x$privacy$neighbours, x$n))
+  print_neighbours(x)
   print(x$table, digits = digits)
   cat(PARTS_TEXT, "Bias: what values beyond the limit may add.\n", sep = "")
   if (x$heavy) {

@@ -65,7 +65,8 @@
 #' summary(fit)
 #' @export
 dp_shortfall <- function(x, level = 0.95, epsilon, delta = 0, ..., tail = c("upper", "lower"),
-                         bound = NULL, na.rm = FALSE, budget = NULL, control = dp_control()) {
+                         bound = NULL, na.rm = FALSE, unit = NULL, budget = NULL,
+                         control = dp_control()) {
   check_dots(...)
   tail <- check_choice(tail, "tail", c("upper", "lower"))
   control <- check_control(control, "dp_shortfall")
@@ -76,22 +77,27 @@ dp_shortfall <- function(x, level = 0.95, epsilon, delta = 0, ..., tail = c("upp
   na.rm <- check_flag(na.rm, "na.rm")
   x <- read_matrix(x, sparse = FALSE)
   schema <- mean_schema(x)
+  members <- value_members(unit, schema$n)
+  schema$n <- members$count %||% schema$n
   if (schema$d != 1L) dp_abort("`x` must be one vector; call dp_shortfall() for each column.")
   bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
   plan <- plan_shortfall(schema$n, level, epsilon, delta, !is.null(bound), na.rm, budget)
   plan$whole <- is.integer(x) || is.logical(x)
   warn_large_delta(delta, schema$n)
   check_complete(x, na.rm)
-  ledger_charge(budget, plan$events, epsilon, delta, "dp_shortfall")
+  check_member(members$code, na.rm)
+  ledger_charge(budget, plan$events, epsilon, delta, booked_as("dp_shortfall", members))
   sign <- if (tail == "upper") 1 else -1
   if (!is.null(bound)) bound <- sort(sign * drop(bound))
-  fit <- fit_shortfall(sign * mean_values(x, schema), plan, bound, control)
+  values <- one_value_each(mean_values(x, schema), members, control)
+  fit <- fit_shortfall(sign * values, plan, bound, control)
   if (!fit$found) warn_no_tail(NA, "x")
   if (fit$found && fit$flat) warn_limits_collapsed(matrix(0, 1L, 2L), TRUE, "x")
   warn_heavy_tail(fit$heavy, "x", "an expected shortfall", 1)
   new_dp_fit(
     "shortfall", c(VaR = sign * fit$quantile, ES = sign * fit$shortfall), schema$n,
-    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration),
+    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,
+                unit = record_of(members)),
     level = level, tail = tail, limit = sign * fit$limit, noise_sd = fit$errors[, "privacy"],
     errors = fit$errors,
     bias = if (sign > 0) fit$bias else `colnames<-`(fit$bias[, 2:1], c("lower", "upper")),

@@ -88,7 +88,7 @@ summary.dp_tail_index <- function(object, ...) {
 print.summary.dp_tail_index <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cat("Private tail index,", if (x$tail == "both") "both tails" else paste(x$tail, "tail"), "\n")
   print_stamp(x$privacy)
-  cat(sprintf("Neighbours: %s; rows: %.0f (public)\n\n", x$privacy$neighbours, x$n))
+  print_neighbours(x)
   print(x$table, digits = digits)
   cat("\nMean, Variance: does it exist, by the interval?\n",
       "Threshold: distance from the centre from which on laws are fitted; Beyond: records there.\n",

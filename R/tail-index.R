@@ -65,7 +65,8 @@
 #' confint(fit, level = 0.9)
 #' @export
 dp_tail_index <- function(x, epsilon, delta = 0, ..., tail = c("upper", "lower", "both"),
-                          center = NULL, na.rm = FALSE, budget = NULL, control = dp_control()) {
+                          center = NULL, na.rm = FALSE, unit = NULL, budget = NULL,
+                          control = dp_control()) {
   check_dots(...)
   tail <- check_choice(tail, "tail", c("upper", "lower", "both"))
   control <- check_control(control, "dp_tail_index")
@@ -74,17 +75,22 @@ dp_tail_index <- function(x, epsilon, delta = 0, ..., tail = c("upper", "lower",
   na.rm <- check_flag(na.rm, "na.rm")
   x <- read_matrix(x, sparse = FALSE)
   schema <- mean_schema(x)
+  members <- value_members(unit, schema$n)
+  schema$n <- members$count %||% schema$n
   center <- check_centers(center, schema$d)
   plan <- plan_tail_index(schema$n, schema$d, epsilon, delta, !is.null(center), budget)
   warn_large_delta(delta, schema$n)
   check_complete(x, na.rm)
-  ledger_charge(budget, plan$events, epsilon, delta, "dp_tail_index")
-  fit <- fit_tail_index(mean_values(x, schema), plan, tail, center, control)
+  check_member(members$code, na.rm)
+  ledger_charge(budget, plan$events, epsilon, delta, booked_as("dp_tail_index", members))
+  values <- one_value_each(mean_values(x, schema), members, control)
+  fit <- fit_tail_index(values, plan, tail, center, control)
   names <- if (identical(schema$names, "mean")) "index" else schema$names
   warn_no_tail(fit$coefficients, names)
   new_dp_fit(
     "tail_index", stats::setNames(fit$coefficients, names), schema$n,
-    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration),
+    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,
+                unit = record_of(members)),
     tail = tail, center = fit$center, threshold = fit$threshold, beyond = fit$beyond,
     lognormal = fit$lognormal, parts = fit$parts
   )

@@ -33,7 +33,9 @@
 #' 100 rows, whose errors partly cancel, is cut off far less than 100 rows would be. Standard errors
 #' allow for rows of a unit that hang together in any way, as cluster-robust ones do.
 #'
-#' [dp_tune()] keeps the rows of a unit in one part; [dp_residuals()] looks at one row of each unit.
+#' [dp_tune()] keeps the rows of a unit in one part. [dp_quantile()], [dp_var()],
+#' [dp_tail_index()], [dp_shortfall()] and [dp_residuals()] look at one row of each unit, drawn at
+#' random: at the law of a row of a unit that was drawn before.
 #'
 #' Missing values in `unit` are refused like others, or left out with their rows by `na.action =
 #' na.omit` (`na.rm = TRUE`). Not with `unit` go sparse matrices, split batches, [grad_mom()],
@@ -241,7 +243,7 @@ unit_problem <- function(problem, schema, spec) {
   order <- order(code, na.last = NA, method = "radix")
   rows <- tabulate(code, m)
   start <- as.integer(c(0, cumsum(rows)))
-  draw <- floor(rows * (random_order(m, release_key(spec$control)) / m))
+  draw <- floor(rows * unit_draws(m, spec$control))
   weight <- unit_weighting(rows, spec)
   problem$units <- list(
     order = order - 1L, start = start, most = weight$most, scale = weight$scale,
@@ -249,6 +251,12 @@ unit_problem <- function(problem, schema, spec) {
     empty = rows == 0L
   )
   problem
+}
+
+# Numbers from 0 to 1, one per unit, that look at no data: a part of a random order.
+unit_draws <- function(m, control) {
+  all <- max(m, 2^16)
+  random_order(all, release_key(control))[seq_len(m)] / all
 }
 
 # rows: per unit, private. `most` rows of a unit count, and 1 / scale of them on average.
@@ -349,4 +357,22 @@ one_row_per_unit <- function(values, schema, use, control) {
   if (!is.null(use)) code[!use] <- NA
   at <- one_of_each(code, tabulate(code, schema$n), control)
   list(y = values$y[at], eta = values$eta[at])
+}
+
+# ---- fronts of values: one row of each unit --------------------------------------------
+
+# NULL without units, else code and count.
+value_members <- function(unit, n) if (!is.null(unit)) unit_members(unit, n)
+
+record_of <- function(members) if (is.null(members)) "row" else "unit"
+
+booked_as <- function(front, members) paste0(front, if (!is.null(members)) PER_UNIT)
+
+# Private: the row of each unit that is looked at, NA for a unit without rows; without units, all.
+one_value_each <- function(x, members, control) {
+  if (is.null(members)) {
+    return(x)
+  }
+  at <- one_of_each(members$code, tabulate(members$code, members$count), control)
+  if (is.null(dim(x))) x[at] else x[at, , drop = FALSE]
 }

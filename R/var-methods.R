@@ -26,7 +26,7 @@ summary.dp_var <- function(object, ...) {
 print.summary.dp_var <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cat("Private variance\n")
   print_stamp(x$privacy)
-  cat(sprintf("Neighbours: %s; rows: %.0f (public)\n\n", x$privacy$neighbours, x$n))
+  print_neighbours(x)
   print(x$table, digits = digits)
   cat(PARTS_TEXT, "Bias: what values beyond the level may add to the variance.\n", sep = "")
   if (any(x$heavy)) {

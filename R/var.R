@@ -61,8 +61,8 @@
 #' confint(fit)
 #' dp_var(x, epsilon = 1, bound = c(-10, 10))
 #' @export
-dp_var <- function(x, epsilon, delta = 0, bound = NULL, ..., na.rm = FALSE, budget = NULL,
-                   control = dp_control()) {
+dp_var <- function(x, epsilon, delta = 0, bound = NULL, ..., na.rm = FALSE, unit = NULL,
+                   budget = NULL, control = dp_control()) {
   check_dots(...)
   control <- check_control(control, "dp_var")
   epsilon <- check_epsilon(epsilon)
@@ -70,12 +70,15 @@ dp_var <- function(x, epsilon, delta = 0, bound = NULL, ..., na.rm = FALSE, budg
   na.rm <- check_flag(na.rm, "na.rm")
   x <- read_matrix(x, sparse = FALSE)
   schema <- mean_schema(x)
+  members <- value_members(unit, schema$n)
+  schema$n <- members$count %||% schema$n
   bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
   plan <- plan_var(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm, budget)
   warn_large_delta(delta, schema$n)
   check_complete(x, na.rm)
-  ledger_charge(budget, plan$events, epsilon, delta, "dp_var")
-  fit <- fit_var(mean_values(x, schema), plan, bound, control)
+  check_member(members$code, na.rm)
+  ledger_charge(budget, plan$events, epsilon, delta, booked_as("dp_var", members))
+  fit <- fit_var(one_value_each(mean_values(x, schema), members, control), plan, bound, control)
   names <- if (identical(schema$names, "mean")) "variance" else schema$names
   fit <- name_variances(fit, names)
   warn_limits_not_found(fit$found, names)
@@ -83,7 +86,8 @@ dp_var <- function(x, epsilon, delta = 0, bound = NULL, ..., na.rm = FALSE, budg
   warn_heavy_tail(fit$heavy, names, "a variance", 2)
   new_dp_fit(
     "var", fit$coefficients, schema$n,
-    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration),
+    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,
+                unit = record_of(members)),
     mean = fit$mean, limits = fit$limits, level = fit$level, noise_sd = fit$noise_sd,
     errors = fit$errors, bias = fit$bias, heavy = fit$heavy, found = fit$found, noise = plan$kind
   )

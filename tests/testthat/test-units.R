@@ -190,7 +190,12 @@ test_that("every release of every front is one of units", {
     function() dp_sco(x, data$y, 4, 1e-6, unit = data$id, gradient = grad_catoni(2)),
     function() dp_sco(x, data$y, 4, 1e-6, unit = data$id, penalty = ridge(0.1),
                       loss = loss_user(function(eta, y) tanh(eta - y), bound = 1)),
-    function() dp_sco(x, epsilon = 4, delta = 1e-6, unit = data$id, loss = loss_mean())
+    function() dp_sco(x, epsilon = 4, delta = 1e-6, unit = data$id, loss = loss_mean()),
+    function() dp_quantile(data$y, c(0.3, 0.5), 4, unit = data$id),
+    function() dp_quantile(data$y, c(0.5, 0.999), 4, unit = data$id),
+    function() suppressWarnings(dp_var(x, 4, unit = data$id)),
+    function() dp_tail_index(data$y, 4, unit = data$id),
+    function() dp_shortfall(data$y, 0.9, 4, unit = data$id)
   )
   for (fit in fits) {
     expect_identical(unique(records_seen(quiet(fit()))), 900)
@@ -450,4 +455,25 @@ test_that("residuals of units are those of one row of each", {
   table <- quiet(dp_residuals(logit, data, epsilon = 4, unit = ~id, bins = 3))$table
   expect_lt(abs(sum(table$count) - 1500), 60)
   expect_error(dp_residuals(fit, data, epsilon = 1, unit = 1:3), "one value per row")
+})
+
+test_that("values of units are those of one row of each", {
+  set.seed(827)
+  code <- c(1L, 1L, 2L, NA, 4L)
+  members <- list(code = code, count = 4L)
+  x <- matrix(c(1, 1, 5, 9, 7))
+  expect_identical(one_value_each(x, members, dp_control()), matrix(c(1, 5, NA, 7)))
+  expect_identical(one_value_each(x, NULL, dp_control()), x)
+  two <- list(code = c(1L, 1L), count = 1L)
+  draws <- replicate(200, one_value_each(c(1, 2), two, repeatable))
+  # each of the two has a chance of 1/2: 2 binomial tails, alarm below 1e-6
+  expect_lt(abs(sum(draws == 1) - 100), 36)
+  data <- panel(1500)
+  for (fit in list(quiet(dp_quantile(data$y, 0.5, 4, unit = data$id)),
+                   suppressWarnings(dp_var(data$y, 4, unit = data$id)))) {
+    expect_identical(fit$privacy$neighbours, "replace one unit")
+    expect_identical(nobs(fit), 1500L)
+  }
+  expect_error(dp_var(data$y, 4, unit = 1:2), "one value per row")
+  expect_error(dp_shortfall(data$y, 0.9, 4, unit = replace(data$id, 1, NA)), "missing values")
 })
