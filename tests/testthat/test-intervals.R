@@ -374,7 +374,7 @@ test_that("intervals hold the truth as often as they say", {
     }
   )
   for (name in names(draws)) {
-    k <- coverage(150, draws[[name]])
+    k <- coverage(100, draws[[name]])
     expect_gt(stats::pbinom(k[[1L]], k[[2L]], 0.93), alarm, label = name)
     expect_gt(stats::pbinom(k[[1L]] - 1, k[[2L]], 0.985, lower.tail = FALSE), 0)
   }

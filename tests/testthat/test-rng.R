@@ -118,7 +118,7 @@ test_that("a fit is the same under a torturing garbage collector", {
     suppressWarnings(dp_lm(y ~ x1 + f, z, epsilon = 50, delta = del, control = control))
   }
   a <- run()
-  gctorture2(29)
+  gctorture2(101)
   on.exit(gctorture2(0))
   b <- run()
   gctorture2(0)
