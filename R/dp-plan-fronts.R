@@ -149,11 +149,12 @@ name_units <- function(expected, events) {
 }
 
 planned_lm <- function(n, d, epsilon, delta, ..., intercept = TRUE, indicators = 0,
-                       loss = loss_squared(), penalty = NULL, scale = NULL,
+                       loss = loss_squared(), target = NULL, penalty = NULL, scale = NULL,
                        gradient = grad_clipped(), constraint = no_constraint(), budget = NULL,
                        control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, penalty, budget, control)
+  spec$target <- check_target(target, spec)
   planned_regression(planned_schema(n, d, intercept, indicators), d, spec, scale)
 }
 

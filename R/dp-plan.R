@@ -50,7 +50,8 @@
 #'   columns are logical or belong to factors, and `sparse = TRUE` for a `dgCMatrix`. A ledger is
 #'   read, not charged; a plan that it would not admit is an error.
 #' @param assume A list, see Details.
-#' @param target Positive number or `NULL`: the expected error that is wanted.
+#' @param target Positive number or `NULL`: the expected error that is wanted. For `"lm"` also what
+#'   is estimated, as in [dp_lm()]: `"robust"`, `"mean"`, or both in one, `c(robust = 0.05)`.
 #'
 #' @return An object of class `dp_plan`, a list with
 #' \describe{
@@ -86,9 +87,11 @@ dp_plan <- function(front, n, d, epsilon, delta, ..., assume = list(), target = 
   if (missing(d) && front == "quantile") d <- 1
   d <- check_count(d, "d", upper = 1e7)
   epsilon <- check_epsilon(epsilon, allow_inf = FALSE)
-  if (!is.null(target)) target <- check_number(target, "target", 0, open = TRUE)
+  wanted <- planned_target(target, front)
+  target <- wanted$error
   assume <- check_assumptions(assume)
-  arguments <- c(list(d = d), if (!missing(delta)) list(delta = delta), list(...))
+  arguments <- c(list(d = d), if (!missing(delta)) list(delta = delta),
+                 if (!is.null(wanted$target)) wanted["target"], list(...))
   make <- planner(front, arguments)
   planned <- make(n, epsilon)
   laws <- assumed_laws(assume, front, d)
@@ -104,6 +107,18 @@ dp_plan <- function(front, n, d, epsilon, delta, ..., assume = list(), target = 
     worse = expected$worse, n_sensible = planned$n_sensible, sensible = planned$n_sensible <= n,
     assume = assume, target = target
   ), need, list(arguments = kept_plan_arguments(arguments))), class = "dp_plan")
+}
+
+# `target` means two things: the error that is wanted, and what dp_lm() estimates.
+planned_target <- function(target, front) {
+  estimated <- if (is.character(target)) target else names(target)
+  error <- if (!is.null(target) && !is.character(target)) {
+    check_number(unname(target), "target", 0, open = TRUE)
+  }
+  if (!is.null(estimated) && front != "lm") {
+    dp_abort("`target` must be a number, the error that is wanted; a name in it is for \"lm\".")
+  }
+  list(error = error, target = estimated)
 }
 
 # A plan as a function of n and epsilon.

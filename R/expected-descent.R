@@ -68,6 +68,20 @@ expected_start <- function(plan, n, d, intercept, assume) {
 }
 
 expected_lm <- function(plan, n, d, intercept, assume) {
+  got <- expected_stages(plan, n, d, intercept, assume)
+  part <- c(got$sampling, got$run$average, got$run$left + got$bias^2)
+  if (is_mean_target(plan)) {
+    mean <- expected_mean_stage(plan, n, d, intercept, got)
+    part <- mean$part
+    got$units <- c(got$units, mean$units)
+  }
+  parts <- d * part * (got$response / assume$rows$unit)^2
+  slopes_expectation(parts, d, assume$signal, got$units)
+}
+
+# Mean squares of a slope's errors after the stages of descent, in standardised units, and what they
+# leave.
+expected_stages <- function(plan, n, d, intercept, assume) {
   k <- d + intercept
   start <- expected_start(plan, n, d, intercept, assume)
   rows <- assume$rows
@@ -87,11 +101,12 @@ expected_lm <- function(plan, n, d, intercept, assume) {
     slope <- run$last + sampling
   }
   bias <- skewness_bias(law, rule$reach, rows$first / rows$unit) / (rule$curve / d)
-  parts <- d * c(sampling, run$average, run$left + bias^2) * (start$response / rows$unit)^2
-  slopes_expectation(parts, d, assume$signal, c(
-    "second moments in c^2/n" = moments$bound^2 / n,
-    gradient_units(levels * sqrt(preconditioner_size(moments, intercept)) / n)
-  ))
+  size <- sqrt(preconditioner_size(moments, intercept))
+  list(
+    sampling = sampling, run = run, bias = bias, slope = slope, centered = law, law = start$law,
+    z2 = z2, norm = norm, moments = moments, size = size, response = start$response,
+    units = c("second moments in c^2/n" = moments$bound^2 / n, gradient_units(levels * size / n))
+  )
 }
 
 # P(sum of squares of d normals of this variance, whose means have length^2 `shift`, >= size),

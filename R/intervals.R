@@ -26,11 +26,18 @@
 #' of the budget goes into A and B, released as noisy matrices; where noise hides an
 #' entry it is shrunk towards what columns have in common. The privacy part follows the noise
 #' through the averaged steps, and adds what these seem to have left of the way from their start:
-#' much where classes are nearly separated. Clip levels, centres and scales are taken as given. The
-#' interval is for what the clipped fit estimates: the slopes of the conditional mean if the errors
-#' are symmetric (or independent of the covariates, for slopes), the log-odds if the model
-#' holds. Below n of some 1e4 / epsilon (more with many columns) standard errors are themselves
-#' noisy.
+#' much where classes are nearly separated. Clip levels, centres and scales are taken as given.
+#'
+#' With `target = "robust"` the interval is for what the clipped fit estimates: the slopes of the
+#' conditional mean if the errors are symmetric (or independent of the covariates, for slopes). With
+#' `target = "mean"` it is for the line of the mean: variances are those of the corrected fit, and
+#' ends are moved out by a bias, which `attr(, "bias")` and [summary()] show. That is what residuals
+#' beyond the clip level may add to a coefficient, as far as the tails fitted to noisy counts tell
+#' and for rows whose covariates point in all directions alike, and how far the coefficient was
+#' drawn back to the robust one. It is no bound where tails are heavier than they look, and
+#' intervals for slopes tend to be too wide. Of a logistic regression the interval is for the
+#' log-odds, if the model holds. Below n of some 1e4 / epsilon (more with many columns) standard
+#' errors are themselves noisy.
 #'
 #' `epsilon = Inf` gives the sampling part by the same formulas from exact sums; for `dp_lm()` the
 #' heteroscedasticity-consistent variance of least squares, `NA` for a column that does not vary.
@@ -43,8 +50,8 @@
 #' @param ... Not used.
 #' @return `vcov()`: a symmetric matrix with a row and a column per coefficient; `NA` where a scale
 #'   or a limit was not found. `confint()`: a matrix with a row per coefficient and the ends of the
-#'   intervals as columns, by the normal law; for means with an attribute `bias`, a matrix with
-#'   columns lower and upper.
+#'   intervals as columns, by the normal law; for means and lines of the mean with an attribute
+#'   `bias`, a matrix with columns lower and upper.
 #' @section Privacy:
 #' Functions of what was released; they cost nothing beyond what the fit was charged.
 #' @references

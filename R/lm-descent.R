@@ -38,9 +38,10 @@ descend <- function(rows, pre, plan, n, control) {
   w <- if (last) run$last else run$average
   list(
     w = w, bound = bounds, sd = sds,
-    vcov = descent_vcov(rows, norm, w, pre, rule,
-                        list(h = h, sd = sds, steps = plan$steps, moved = w - begun), plan, n,
-                        control)
+    vcov = if (!is_mean_target(plan)) {
+      descent_vcov(rows, norm, w, pre, rule,
+                   list(h = h, sd = sds, steps = plan$steps, moved = w - begun), plan, n, control)
+    }
   )
 }
 
@@ -58,11 +59,14 @@ noise_step <- function(plan, stage, n, k, most = NOISE_RISK) {
   if (!plan$private) {
     return(1)
   }
-  q2 <- 4 * k^2 * plan$steps[[stage]] / (n * plan$stage_mu[[stage]])^2
+  q2 <- noise_length(k, plan$steps[[stage]], n, plan$stage_mu[[stage]])
   if (stage < length(plan$steps)) 1 / (1 + 4 * q2) else min(1, most / q2)
 }
 
 NOISE_RISK <- 0.1
+
+# q2; mu: of all steps together.
+noise_length <- function(k, steps, n, mu) 4 * k^2 * steps / (n * mu)^2
 
 # Share of the rows whose covariates a robust loss leaves as they are.
 ROBUST_QUANTILE <- 0.6

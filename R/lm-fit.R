@@ -7,8 +7,9 @@ fit_lm <- function(problem, schema, plan, known, control) {
   report_stage(control, "scales and centres")
   columns <- standardise_columns(problem, schema, plan, known, n, control)
   if (!columns$found[[p + 1L]]) {
-    none <- rep(NA_real_, length(plan$steps))
-    fit <- list(w = rep(0, p + schema$intercept), bound = none, sd = none)
+    none <- rep(NA_real_, length(plan$steps) + is_mean_target(plan))
+    fit <- list(w = rep(0, p + schema$intercept), bound = none, sd = none,
+                level = if (is_mean_target(plan)) NA_real_)
   } else {
     report_stage(control, "second moments")
     rows <- standardised_rows(problem, columns, schema, control$threads)
@@ -20,13 +21,17 @@ fit_lm <- function(problem, schema, plan, known, control) {
     }
     if (columns$tied) plan$quantile[] <- TIED_QUANTILE
     plan$sigma <- plan$loss$sigma / columns$scale[[p + 1L]]
-    fit <- descend(rows, precondition(noisy), plan, n, control)
+    pre <- precondition(noisy)
+    fit <- descend(rows, pre, plan, n, control)
+    if (is_mean_target(plan)) fit <- fit_mean_target(rows, noisy, pre, fit, plan, n, control)
   }
-  b <- fit$w * caller_scale(columns, schema)
+  b <- caller_units(fit$w * caller_scale(columns, schema), columns, schema)
   list(
-    coefficients = caller_units(b, columns, schema), center = columns$center,
+    coefficients = b, center = columns$center,
     scale = columns$scale, found = columns$found, bound = fit$bound, sd = fit$sd,
-    vcov = caller_vcov(fit$vcov, columns, schema)
+    vcov = caller_vcov(fit$vcov[PARTS[-1L]], columns, schema),
+    bias = caller_bias(fit, b, columns, schema),
+    level = if (!is.null(fit$level)) fit$level * columns$scale[[p + 1L]]
   )
 }
 

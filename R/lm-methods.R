@@ -53,10 +53,19 @@ print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cat(regression_title(x), "\n", sep = "")
   if (!is.null(x$schema$formula)) cat(deparse(x$schema$formula, width.cutoff = 90L), sep = "\n")
   print_parts(x)
+  print_target(x)
   print_stamp(x$privacy)
   cat("\nCoefficients:\n")
   print(format(x$coefficients, digits = digits), quote = FALSE)
   invisible(x)
+}
+
+# What a linear regression estimates.
+print_target <- function(x) {
+  if (!is.null(x$target)) {
+    cat("Target: ", c(robust = "a robust line, which is not the mean where errors are skewed",
+                      mean = "the mean of the response")[[x$target]], "\n", sep = "")
+  }
 }
 
 regression_title <- function(x) {
@@ -82,13 +91,14 @@ summary.dp_lm <- function(object, ...) {
     list(
       formula = object$schema$formula, n = object$n, privacy = object$privacy,
       coefficients = cbind(
-        Estimate = object$coefficients, standard_errors(object), Scale = scale,
+        Estimate = object$coefficients, standard_errors(object), bias_columns(object),
+        Scale = scale,
         `Per scale` = object$coefficients * scale / object$scale[[p + 1L]]
       ),
       constraint = object$constraint, penalty = object$penalty, front = object$front,
       loss = object$loss, gradient = object$gradient, output = object$output,
       response_scale = object$scale[[p + 1L]], bound = object$bound,
-      sd = object$sd
+      sd = object$sd, target = object$target, level = object$level
     ),
     class = "summary.dp_lm"
   )
@@ -98,9 +108,10 @@ summary.dp_lm <- function(object, ...) {
 print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cat(regression_title(x), "\n", sep = "")
   if (!is.null(x$formula)) cat(deparse(x$formula, width.cutoff = 90L), sep = "\n")
+  print_target(x)
   print_stamp(x$privacy)
   cat(sprintf("%s: %.0f (public)\n\n", records_title(x$privacy), x$n))
-  print(x$coefficients, digits = digits, na.print = "")
+  print_coefficients(x$coefficients, digits)
   logistic <- identical(x$loss, "logistic")
   change <- if (logistic) {
     "change of the log-odds\n"
@@ -110,10 +121,15 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), .
   }
   errors <- "Sampling" %in% colnames(x$coefficients)
   cat(if (errors) PARTS_TEXT else "\n",
+      if ("Bias -" %in% colnames(x$coefficients)) LINE_BIAS_TEXT,
       "Scale: of the column, found privately or public. Per scale: ", change,
       "for one scale of the column.\n", sep = "")
   print_parts(x)
   if (any(is.finite(x$bound)) && length(x$sd) > 0L) {
+    if (!is.null(x$level)) {
+      cat(sprintf("Residuals clipped at %s (units of the response).\n",
+                  format(x$level, digits = 3)))
+    }
     cat(sprintf(
       "Last stage: %s at %s,\nnoise sd per mean gradient %s (standardised units).\n",
       bounded_text(x), format(x$bound[[length(x$bound)]], digits = 3),
@@ -122,6 +138,30 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), .
   }
   if (!errors) cat("No standard errors: vcov() says why.\n")
   invisible(x)
+}
+
+LINE_BIAS_TEXT <- paste0(
+  "Bias: what clipped residuals may take from or add to the coefficient, as far\n",
+  "as their tails tell, and how far it was drawn back to the robust line.\n"
+)
+
+# In two parts where all columns would not fit into a line.
+print_coefficients <- function(table, digits) {
+  scales <- c("Scale", "Per scale")
+  if (!"Bias -" %in% colnames(table)) {
+    print(table, digits = digits, na.print = "")
+  } else {
+    print(table[, setdiff(colnames(table), scales), drop = FALSE], digits = digits, na.print = "")
+    cat("\n")
+    slopes <- !is.na(table[, "Scale"])
+    if (any(slopes)) print(table[slopes, scales, drop = FALSE], digits = digits)
+  }
+}
+
+bias_columns <- function(object) {
+  if (!is.null(object$bias)) {
+    cbind(`Bias -` = object$bias[, "lower"], `Bias +` = object$bias[, "upper"])
+  }
 }
 
 # Parts that are not the default's, in a line.
@@ -138,8 +178,11 @@ print_parts <- function(x) {
 # What the level is a level of.
 bounded_text <- function(x) {
   switch(x$gradient %||% "clipped",
-    clipped = if (x$loss %in% c("logistic", "huber", "biweight")) "covariates clipped" else
-      "gradients clipped",
+    clipped = if (x$loss %in% c("logistic", "huber", "biweight") || !is.null(x$level)) {
+      "covariates clipped"
+    } else {
+      "gradients clipped"
+    },
     shrunken = "covariates and response clamped", truncated = "gradient coordinates zeroed",
     catoni = "Catoni's scale for gradient coordinates", "gradient coordinates clamped"
   )

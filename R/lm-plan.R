@@ -11,6 +11,7 @@
 #   moments    second moments of clipped rows: preconditioner and start
 #   clip 1..4  octaves of the gradients' sizes: the clip level of a stage
 #   descent    1..4: steps of clipped gradient descent
+# and where the target is the mean those of R/lm-mean.R.
 # The level is found again as the fit improves, for at zero it is far too high
 # when the signal is strong.
 
@@ -85,26 +86,33 @@ search_shares <- function(n, tuned, mu) {
 # tuned: from tuned_columns(); k: coefficients, the intercept among them. intervals: is anything
 # spent on standard errors?
 plan_lm <- function(n, k, tuned, mu, delta, control, gradient, loss = loss_squared(),
-                    intervals = TRUE) {
-  clips <- clip_releases(gradient, loss)
+                    intervals = TRUE, target = "robust") {
+  # without noise nothing is clipped, and least squares fits the mean
+  to_mean <- target == "mean" && is.finite(mu)
+  if (target == "mean" && !to_mean) loss <- loss_squared()
+  stages <- if (to_mean) MEAN_DESCENT else DESCENT_STAGES
+  clips <- clip_releases(gradient, loss) + to_mean
   resolution <- size_resolution(n, mu)
   sizes <- count_share(resolution$need, sqrt(2), n, mu, 0.004, 0.05)
   share <- c(
     search_shares(n, tuned, mu), norms = sizes, moments = 0.08,
-    clip = clips * sizes, descent = sum(DESCENT_STAGES$share),
-    sandwich = if (intervals) SANDWICH_SHARE else 0
+    clip = clips * sizes, descent = sum(stages$share),
+    sandwich = if (intervals) SANDWICH_SHARE else 0,
+    if (to_mean) MEAN_SHARES * c(1, 1, !tuned$zero)
   )
-  steps <- DESCENT_STAGES$steps
-  if (!is.null(control$iterations)) steps[[4L]] <- control$iterations
+  steps <- stages$steps
+  if (!is.null(control$iterations) && !to_mean) steps[[4L]] <- control$iterations
   share <- share / sum(share)
-  list(
+  plan <- list(
     mu = mu, private = is.finite(mu), share = share, sub = resolution$sub,
     eta = if (is.null(control$step)) 1 else control$step, steps = steps,
-    stage_mu = mu * sqrt(share[["descent"]] * DESCENT_STAGES$share / sum(DESCENT_STAGES$share)),
+    stage_mu = mu * sqrt(share[["descent"]] * stages$share / sum(stages$share)),
     quantile = DESCENT_STAGES$quantile, bound = gradient$bound, loss = loss, clips = clips,
-    clip_label = clip_label(loss),
+    clip_label = if (to_mean) "sizes and rows, counts" else clip_label(loss),
     sensible = lm_sensible_n(k, tuned, mu) <= n, n_sensible = lm_sensible_n(k, tuned, mu)
   )
+  if (to_mean) plan$mean <- mean_target_plan(plan, !tuned$zero, control$iterations)
+  plan
 }
 
 is_robust <- function(loss) loss$name != "squared"
@@ -160,6 +168,7 @@ lm_events <- function(plan, tuned) {
       counts_event(plan, plan$clip_label, "clip", sqrt(2), plan$clips)
     ),
     lapply(seq_along(plan$steps), function(i) gradient_event(plan, i)),
+    if (is_mean_target(plan)) mean_target_events(plan),
     if (plan$share[["sandwich"]] > 0) sandwich_events(plan)
   ))
 }
@@ -188,8 +197,7 @@ gradient_event <- function(plan, stage) {
 sandwich_events <- function(plan) {
   cost <- sandwich_costs(plan)
   list(
-    scaled_event("curvature in c^2/n", cost[["curvature"]], curvature_releases(plan$loss),
-                 sqrt(2)),
+    scaled_event("curvature in c^2/n", cost[["curvature"]], plan_curvatures(plan), sqrt(2)),
     scaled_event("squared gradients in C^2/n", cost[["spread"]], 1, sqrt(2))
   )
 }
@@ -208,6 +216,7 @@ check_lm_laws <- function(plan, n, k, tuned) {
   moment_law(n, k + 1, stage_cost(plan, "moments"), 1)
   if (plan$share[["sandwich"]] > 0) moment_law(n, k, min(sandwich_costs(plan)), 1)
   gradient_law(n, k, min(plan$stage_mu / sqrt(plan$steps)), 1, NULL)
+  if (is_mean_target(plan)) check_mean_laws(plan, n, k)
 }
 
 # Public facts only; before anything is spent.

@@ -4,13 +4,27 @@
 #' clipped and Gaussian noise added. No bound on the data is needed: centres, scales,
 #' second moments and clip levels are found privately and paid for out of the same budget.
 #'
-#' The fit minimises the squared loss over rows whose gradients are short; longer ones
-#' count with a constant length. That makes it a robust regression: with errors that
-#' are symmetric about the line it estimates the same line as [stats::lm()], under heavy
-#' tails often better. With skewed errors it does not estimate the mean: the intercept lies
-#' nearer to their median, and where the skewness or the scale of the errors changes with a
-#' column, so does the slope of that column, at every n. Responses that are often equal (0/1,
-#' counts, piles at zero; seen from noisy counts) are clipped far less, and fitted in the mean.
+#' *What is estimated.* With `target = "robust"` the fit minimises the loss over rows whose
+#' gradients are short; longer ones count with a constant length. With errors that are symmetric
+#' about the line that is the line of [stats::lm()], under heavy tails often found better. With
+#' skewed errors it is not the mean: the intercept lies nearer to their median, and where the
+#' skewness or the scale of the errors changes with a column, so does the slope of that column, at
+#' every n. Responses that are often equal (0/1, counts, piles at zero; seen from noisy counts) are
+#' clipped far less, and fitted in the mean.
+#'
+#' With `target = "mean"`, the default of the squared loss, some half of the budget corrects that
+#' fit towards E(y | x). Rows with long covariates count less (which pulls nothing as long as
+#' E(y | x) is linear, for that weight is a function of x alone), and residuals are clipped at a
+#' level that grows with n: noisy counts of the residuals tell beyond which so few lie that their
+#' bias is a few times the noise. The intercept is then the private mean of the residuals,
+#' winsorised at limits for each side, so that predictions are right on average. What the tails
+#' fitted to the counts hold beyond the levels is added. So intercept and slopes approach the line
+#' of the mean as n grows, if the errors have a mean (more slowly than `"robust"` approaches its
+#' own line), whatever their skewness and however their scale changes with x. Where E(y | x)
+#' is not linear both are weighted fits of it, and not least squares.
+#' The correction of a slope that is within some two standard deviations of its noise is drawn back,
+#' so that little is lost where errors are symmetric. A rule of thumb: `"mean"` for totals, premiums
+#' and forecasts, `"robust"` for few rows and for a line that most rows follow.
 #'
 #' A coefficient of a factor level, or of a column, that too few rows show to be told from
 #' noise is 0, with a warning of class `dp_dominated`; a small n for the budget is warned about
@@ -45,6 +59,10 @@
 #'   covariates clipped, starting from the clipped least-squares fit; `C` of `grad_clipped()` is
 #'   then the length at which covariates are clipped. With another gradient, a constraint, a penalty
 #'   or split batches the fit is that of [dp_sco()].
+#' @param target `"robust"` or `"mean"`, see above; `NULL`: `"mean"` for the squared loss,
+#'   `"robust"` for `loss_huber()` and `loss_biweight()`, whose fits are corrected in the same way
+#'   with `"mean"`. There is no `"mean"` with `unit`, nor with another gradient, a constraint, a
+#'   penalty or split batches. `epsilon = Inf` with `"mean"` is least squares.
 #' @param scale Public numbers, `list(x = list(center =, scale =), y = list(center =,
 #'   scale =))`, one per column (or named by column); what is missing is found privately.
 #'   Numbers that are far off make a bad fit, without a warning.
@@ -70,6 +88,10 @@
 #'     coefficient 0, and a warning of class `dp_dominated` says so.}
 #'   \item{bound, sd}{clip level and standard deviation of the noise of a mean
 #'     gradient, one per stage, in standardised units.}
+#'   \item{target}{`"robust"` or `"mean"`.}
+#'   \item{level, bias}{with `target = "mean"`: where residuals were clipped, in units of the
+#'     response, and what that (and drawing back) may have taken from or added to each coefficient,
+#'     see [dp_intervals]. `bound` and `sd` then have one entry more, of the last stage.}
 #'   \item{vcov}{variances of the coefficients, a list of matrices `sampling` and `privacy`: see
 #'     [dp_intervals].}
 #'   \item{schema}{names, classes and levels, for [predict()]; no data.}
@@ -77,8 +99,9 @@
 #'
 #' @section Privacy:
 #' Released are noisy counts (of pair differences, exponents, cells and sizes), noisy matrices of
-#' second moments and noisy gradient sums, nothing else: the fit is a function of
-#' them. Neighbours differ in one row; n and the schema are public.
+#' second moments, noisy gradient sums and, with `target = "mean"`, a noisy sum of residuals,
+#' nothing else: the fit is a function of them. Neighbours differ in one row (or unit, see
+#' [dp_units]); n and the schema are public.
 #'
 #' *Counts.* Replacing a row moves one record from one cell to another in each of c
 #' columns: sqrt(2 c) in l2. *Moments.* Rows q are integer vectors with norm at most r, so
@@ -86,10 +109,13 @@
 #' adds an integer vector whose length under the preconditioner is at most C
 #' plus half a grid step per coordinate; the sum moves by at most twice that. *Variances.* Two more
 #' matrices of second moments, of rows weighted by their derivatives and clipped as before: sqrt(2)
-#' r^2 each. A row that holds a non-finite number adds zero. All sums are exact integer sums and all
-#' noise is exact discrete Gaussian noise, so the total is Gaussian differential privacy with
-#' mu^2 the sum over the releases, which [privacy()] lists and which composes to
-#' (epsilon, delta) exactly. The number of steps is fixed beforehand.
+#' r^2 each. *Towards the mean.* Counts of residuals, sqrt(2); gradient sums as before, of rows
+#' whose covariates are clipped at C and residuals at R: 2 C, in units of R; and a sum of residuals,
+#' as integers clamped to the range of their limits, which a row changes by at most that range. A
+#' row that holds a non-finite number adds zero (to the last sum, a residual of zero). All sums are
+#' exact integer sums and all noise is exact discrete Gaussian noise, so the total is Gaussian
+#' differential privacy with mu^2 the sum over the releases, which [privacy()] lists and which
+#' composes to (epsilon, delta) exactly. The number of steps is fixed beforehand.
 #'
 #' @references
 #' Tao, Wu, Cheng and Wang (2022). Private Stochastic Convex Optimization and
@@ -106,6 +132,10 @@
 #'
 #' Canonne, Kamath and Steinke (2020). The discrete Gaussian for differential privacy.
 #' \doi{10.48550/arXiv.2004.00010}
+#'
+#' Sun, Q., Zhou, W.-X. and Fan, J. (2020). Adaptive Huber regression. *Journal of the American
+#' Statistical Association* 115, 254-265. \doi{10.1080/01621459.2018.1543124} (clip levels that
+#' grow with n)
 #' @seealso [predict.dp_lm()], [privacy()]
 #' @examples
 #' fit <- dp_lm(log(wage) ~ education + experience + region, data = cps1988,
@@ -113,6 +143,8 @@
 #' fit
 #' summary(fit)
 #' predict(fit, data.frame(education = 12, experience = 10, region = "south"))
+#' dp_lm(log(wage) ~ education + experience + region, data = cps1988, epsilon = 1, delta = 1e-6,
+#'       target = "robust")
 #' @export
 dp_lm <- function(x, ...) {
   at <- match("formula", ...names(), nomatch = 0L)
@@ -126,12 +158,13 @@ WEIGHTS_REFUSED <- c(
 #' @rdname dp_lm
 #' @export
 dp_lm.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, offset = NULL,
-                          na.action = NULL, loss = loss_squared(), penalty = NULL, scale = NULL,
-                          gradient = grad_clipped(), constraint = no_constraint(), unit = NULL,
-                          unit_weight = c("sum", "mean"), max_rows = NULL, budget = NULL,
-                          control = dp_control()) {
+                          na.action = NULL, loss = loss_squared(), target = NULL, penalty = NULL,
+                          scale = NULL, gradient = grad_clipped(), constraint = no_constraint(),
+                          unit = NULL, unit_weight = c("sum", "mean"), max_rows = NULL,
+                          budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, penalty, budget, control)
+  spec$target <- check_target(target, spec, unit)
   spec$arguments <- stored_arguments(environment())
   schema <- schema_formula(
     formula, data, subset = substitute(subset), offset = substitute(offset),
@@ -145,15 +178,17 @@ dp_lm.formula <- function(formula, data, epsilon, delta, ..., subset = NULL, off
 #' @rdname dp_lm
 #' @export
 dp_lm.default <- function(x, y, epsilon, delta, ..., intercept = TRUE, offset = NULL,
-                          subset = NULL, na.action = NULL, loss = loss_squared(), penalty = NULL,
-                          scale = NULL, gradient = grad_clipped(), constraint = no_constraint(),
-                          unit = NULL, unit_weight = c("sum", "mean"), max_rows = NULL,
-                          budget = NULL, control = dp_control()) {
+                          subset = NULL, na.action = NULL, loss = loss_squared(), target = NULL,
+                          penalty = NULL, scale = NULL, gradient = grad_clipped(),
+                          constraint = no_constraint(), unit = NULL,
+                          unit_weight = c("sum", "mean"), max_rows = NULL, budget = NULL,
+                          control = dp_control()) {
   if (is.character(x)) {
     dp_abort("`x` is text: write a formula without quotes, dp_lm(y ~ x1, data = ...).")
   }
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, penalty, budget, control)
+  spec$target <- check_target(target, spec, unit)
   schema <- schema_matrix(x, y, offset, check_flag(intercept, "intercept"), subset)
   schema <- with_units(schema, unit)
   spec <- plan_units(spec, schema, unit_rule(unit, unit_weight, max_rows))
@@ -213,8 +248,8 @@ front_plan_lm <- function(schema, spec, scale) {
   known <- known_scales(scale, schema)
   tuned <- tuned_columns(known, schema$intercept)
   plan <- plan_lm(schema$n, length(schema$columns), tuned, regression_mu(spec), spec$delta,
-                  spec$control, spec$gradient, spec$loss)
-  plan <- finish_plan(plan, steps = if (is_robust(spec$loss)) c(24, rep(60, 12)) else 24)
+                  spec$control, spec$gradient, spec$loss, target = spec$target %||% "robust")
+  plan <- finish_plan(plan, steps = if (is_robust(plan$loss)) c(24, rep(60, 12)) else 24)
   list(plan = plan, events = planned_events(plan, schema, tuned), known = known)
 }
 
@@ -258,6 +293,9 @@ run_regression <- function(schema, spec, plan, events, known, na.action, fitter,
     bound = fit$bound, sd = fit$sd, loss = spec$loss$name, gradient = spec$gradient$name,
     constraint = public_constraint(spec$constraint), penalty = spec$penalty, ...
   )
+  out$target <- spec$target
+  out$level <- fit$level
+  out$bias <- fit$bias
   out$vcov <- fit$vcov
   out$path <- fit$path
   out$radii <- fit$radii

@@ -33,8 +33,7 @@ mean_errors <- function(object) {
   if (!has_variance(object)) {
     return(cbind(`Noise sd` = object$noise_sd))
   }
-  cbind(standard_errors(object), `Bias -` = object$bias[, "lower"],
-        `Bias +` = object$bias[, "upper"])
+  cbind(standard_errors(object), bias_columns(object))
 }
 
 PARTS_TEXT <-

@@ -17,24 +17,15 @@ TAIL_INDEX <- c(seq(1.4, 4, by = 0.1), seq(4.5, 16, by = 0.5))
 # is not the median of anything. Values as near to the centre as its own precision
 # (2^-32) are on neither side: most rows may share one value.
 tail_limits <- function(counts, law, rank, center) {
-  half <- (length(counts) - 1L) / 2L
   clean <- occupied_cells(counts, law)
-  edges <- octave_edges(octave_cells())
-  upper <- half + 1L + seq_len(half)
-  lower <- half + 1L - seq_len(half)
-  if (one_sided(clean, edges, center)) {
+  if (one_sided(clean, octave_edges(octave_cells()), center)) {
     return(c(reach = c(NA_real_, NA_real_), excess = c(NA_real_, NA_real_), size = NA_real_))
   }
-  sides <- list(
-    one_tail(counts[lower], clean[lower], law, rank, edges),
-    one_tail(counts[upper], clean[upper], law, rank, edges)
-  )
-  sizes <- c(
-    side_size(clean[lower], sides[[1L]], edges), side_size(clean[upper], sides[[2L]], edges)
-  )
+  sides <- tail_sides(counts, clean, law, rank)
+  sizes <- sides$sizes
   largest <- max(sizes)
   c(
-    reach = vapply(sides, `[[`, 0, "reach"), excess = vapply(sides, tail_excess, 0),
+    reach = sides$reach, excess = sides$excess,
     size = if (largest > 0) largest * sqrt(sum((sizes / largest)^2)) else 0
   )
 }
@@ -44,6 +35,19 @@ one_sided <- function(clean, edges, center) {
   away <- 2^edges[seq_len(half)] >= max(abs(center) * 2^-30, 2^-1060)
   of <- function(sign) sum(clean[half + 1L + sign * seq_len(half)][away])
   max(of(1), of(-1)) >= 0.9 * sum(clean)
+}
+
+# Per side: the limit's distance, records times distance beyond it, the root of the sum of squared
+# winsorised distances.
+tail_sides <- function(counts, clean, law, rank) {
+  half <- (length(counts) - 1L) / 2L
+  edges <- octave_edges(octave_cells())
+  at <- list(half + 1L - seq_len(half), half + 1L + seq_len(half))
+  sides <- lapply(at, function(own) one_tail(counts[own], clean[own], law, rank, edges))
+  list(
+    reach = vapply(sides, `[[`, 0, "reach"), excess = vapply(sides, tail_excess, 0),
+    sizes = vapply(1:2, function(i) side_size(clean[at[[i]]], sides[[i]], edges), 0)
+  )
 }
 
 # The distance at which about `rank` records of this side are expected to lie beyond, and the

@@ -16,12 +16,15 @@ CURVATURE_PART <- 0.8
 
 sandwich_costs <- function(plan) {
   cost <- stage_cost(plan, "sandwich")
-  c(curvature = cost * sqrt(CURVATURE_PART / curvature_releases(plan$loss)),
+  c(curvature = cost * sqrt(CURVATURE_PART / plan_curvatures(plan)),
     spread = cost * sqrt(1 - CURVATURE_PART))
 }
 
 # With the biweight derivatives may be negative: one release for each sign.
 curvature_releases <- function(loss) if (loss$name == "biweight") 2 else 1
+
+# The last part of a fit of the mean has none that are negative.
+plan_curvatures <- function(plan) if (is_mean_target(plan)) 1 else curvature_releases(plan$loss)
 
 # Length at which the rows of A are clipped: of the rows that a clipped gradient leaves as they
 # are few are this long, and fewer are clipped where the noise, of 1 / rows, allows for it; with
@@ -56,9 +59,7 @@ second_derivative <- function(loss, eta, y, tuning) {
 row_weights <- function(rows, norm, w, rule) {
   live <- norm < Inf
   eta <- ifelse(live, row_margins(rows, norm, w), 0)
-  y <- rows$y
-  if (is.null(rows$margin_offset) && !is.null(rows$offset)) y <- y - rows$offset
-  y <- ifelse(live, (y - rows$y_center) * rows$y_inv_scale, 0)
+  y <- row_responses(rows, live)
   psi <- abs(.Call(C_loss, rule$loss, "derivative", eta, y, rule$tuning))
   second <- second_derivative(rule$loss, eta, y, rule$tuning)
   if (rule$estimator == "clipped") {
@@ -104,6 +105,13 @@ rowsum_of <- function(units, v) {
     out[there] <- rowsum(v[units$order + 1L], unit, reorder = FALSE)[, 1L]
   }
   out
+}
+
+# Standardised responses less their offsets, zero where a row is not in use or not finite.
+row_responses <- function(rows, live) {
+  y <- rows$y
+  if (is.null(rows$margin_offset) && !is.null(rows$offset)) y <- y - rows$offset
+  ifelse(live, (y - rows$y_center) * rows$y_inv_scale, 0)
 }
 
 # A and B with their noise: `curvature` is in units of the loss's derivative over `tuning`.
@@ -188,7 +196,7 @@ from_eigen <- function(eigen, values) eigen$vectors %*% (t(eigen$vectors) * valu
 # Sampling and privacy parts of the variance of the coefficients `own` of w, those whose columns
 # are not zero. run: h, sd and steps of the stages, and by how much the last one `moved` w.
 sandwich_parts <- function(noisy, root, size, rule, run, n, intercept, own) {
-  guess <- sandwich_guess(rule, size, nrow(root))
+  guess <- rule$guess %||% sandwich_guess(rule, size, nrow(root))
   part <- function(name, floor) {
     m <- noisy[[name]]
     value <- shrink_moments(m$value, m$sd, guess[[name]][[1L]], guess[[name]][[2L]], intercept,
@@ -208,7 +216,9 @@ sandwich_parts <- function(noisy, root, size, rule, run, n, intercept, own) {
   list(
     sampling = back(inverse %*% from_eigen(b, b$values) %*% inverse / n),
     privacy = back(from_eigen(a, vapply(a$values, run_noise, 0, run = run)) +
-                     if (is.null(left)) 0 else tcrossprod(left))
+                     if (is.null(left)) 0 else tcrossprod(left)),
+    # what a gradient of one unit under the root does to each coefficient
+    bread = t(root) %*% inverse / (rule$tuning %||% 1)
   )
 }
 
@@ -296,7 +306,7 @@ descent_vcov <- function(rows, norm, w, pre, rule, run, plan, n, control) {
     return(NULL)
   }
   lapply(
-    sandwich_parts(noisy, pre$root, pre$size, rule, run, n, rows$intercept, own),
+    sandwich_parts(noisy, pre$root, pre$size, rule, run, n, rows$intercept, own)[PARTS[-1L]],
     function(v) replace(matrix(NA_real_, k, k), outer(own, own, `&`), v)
   )
 }
@@ -307,16 +317,16 @@ caller_vcov <- function(parts, columns, schema) {
   if (is.null(parts)) parts <- list(sampling = matrix(NA_real_, k, k),
                                     privacy = matrix(NA_real_, k, k))
   unit <- caller_scale(columns, schema)
+  map <- diag(unit, k)
+  if (schema$intercept) {
+    # the intercept's own is that at the centres of the columns
+    own <- seq_len(length(columns$center) - 1L)
+    map[1L, -1L] <- -ifelse(columns$found, columns$center, 0)[own] * unit[-1L]
+  }
   lapply(parts, function(v) {
-    v <- v * outer(unit, unit)
-    if (schema$intercept) {
-      # the intercept's own is that at the centres of the columns
-      p <- length(columns$center) - 1L
-      shift <- diag(k)
-      shift[1L, -1L] <- -ifelse(columns$found, columns$center, 0)[seq_len(p)]
-      known <- !is.na(diag(v))
-      v[known, known] <- shift[known, known] %*% v[known, known] %*% t(shift[known, known])
-    }
+    known <- !is.na(diag(v))
+    at <- map[known, known, drop = FALSE]
+    v[known, known] <- symmetric(at %*% v[known, known, drop = FALSE] %*% t(at))
     dimnames(v) <- list(schema$columns, schema$columns)
     v
   })

@@ -4,7 +4,7 @@
 KEPT_ARGUMENTS <- c(
   "epsilon", "delta", "radius", "sparsity", "loss", "family", "penalty", "scale", "gradient",
   "constraint", "solver", "refit", "moment", "na.action", "unit", "unit_weight", "max_rows",
-  "control"
+  "target", "control"
 )
 
 # In bytes: no fit grows by a large polytope.

@@ -136,6 +136,23 @@ mutants <- list(
     "a record that leaves a cell and enters another counted as one change", "booked"
   ),
   mutant(
+    "residual-counts-sensitivity", "R/lm-mean.R",
+    "law <- count_law(\"gaussian\", n, stage_cost(plan, \"residuals\"), sqrt(2))",
+    "law <- count_law(\"gaussian\", n, stage_cost(plan, \"residuals\"), 1)",
+    "the same for the residuals of a fit of the mean", "booked"
+  ),
+  mutant(
+    "mean-steps-sqrt-T-dropped", "R/lm-mean.R",
+    "law <- gradient_law(n, k, plan$mean$slopes / sqrt(steps), rule$bound, pre$root)",
+    "law <- gradient_law(n, k, plan$mean$slopes, rule$bound, pre$root)",
+    "every step towards the mean spends what is booked for all", "booked"
+  ),
+  mutant(
+    "mean-residual-not-booked", "R/lm-mean.R",
+    "if (plan$mean$intercept) {\n      list(scaled_event", "if (FALSE) {\n      list(scaled_event",
+    "the mean residual costs nothing", "booked|lm-mean"
+  ),
+  mutant(
     "tails-sensitivity", "R/mean-fit.R",
     "if (plan$kind == \"laplace\") 2 * d else sqrt(2 * d)",
     "if (plan$kind == \"laplace\") d else sqrt(d)",

@@ -129,9 +129,13 @@ test_that("each release of a fit draws a key of its own", {
   control <- dp_control(rng = "R")
   known <- list(x = list(center = 0, scale = 1), y = list(center = 0, scale = 1))
   # norms, moments, for each of four stages the level and the steps, and the variances' matrices
-  expect_identical(draws_of(dp_lm(x, y, 4, 1e-5, scale = known, control = control)), 32L * 12L)
+  expect_identical(
+    draws_of(dp_lm(x, y, 4, 1e-5, target = "robust", scale = known, control = control)), 32L * 12L
+  )
   # and pairs, exponents, location, of x and of y
-  expect_identical(draws_of(dp_lm(x, y, 8, 1e-5, control = control)), 32L * 18L)
+  expect_identical(draws_of(dp_lm(x, y, 8, 1e-5, target = "robust", control = control)), 32L * 18L)
+  # and residuals, the rows' level, steps, their mean
+  expect_identical(draws_of(dp_lm(x, y, 8, 1e-5, control = control)), 32L * 22L)
   expect_identical(draws_of(dp_mean(x[, 1L], 1, bound = 5, control = control)), 32L)
   expect_identical(draws_of(dp_mean(x[, 1L], 1, bound = 5, na.rm = TRUE, control = control)), 64L)
 })

@@ -176,6 +176,8 @@ test_that("a regression spends what it books", {
   expect_booked(function() dp_lm(x, big$y, 2, 1e-6, scale = known))
   expect_booked(function() dp_lm(x, big$y, 2, 1e-6, gradient = grad_clipped(2)))
   expect_booked(function() dp_lm(x, big$y, 2, 1e-6, control = dp_control(iterations = 2000)))
+  expect_booked(function() dp_lm(x, big$y, 2, 1e-6, target = "robust"))
+  expect_booked(function() dp_lm(x, big$y, 2, 1e-6, target = "robust", scale = known))
 })
 
 test_that("mechanisms spend what they book", {
@@ -209,6 +211,7 @@ test_that("a robust regression spends what it books", {
   for (loss in list(loss_huber(), loss_biweight(sigma = 1))) {
     expect_booked(function() dp_lm(x, big$y, 2, 1e-6, loss = loss))
     expect_booked(function() dp_lm(x, big$y, 2, 1e-6, loss = loss, gradient = grad_clipped(2)))
+    expect_booked(function() dp_lm(x, big$y, 2, 1e-6, loss = loss, target = "mean"))
   }
 })
 

@@ -106,7 +106,7 @@ test_that("a fit is a few kilobytes, and no longer for more rows", {
   set.seed(702)
   for (name in names(fronts)) {
     one <- quiet(fronts[[name]](z))
-    expect_lt(size(one), 4e4)
+    expect_lt(size(one), 5e4)
     # numbers of steps and rounds are those of the plan
     expect_lt(size(quiet(fronts[[name]](twice))), 1.5 * size(one) + 2e3)
   }

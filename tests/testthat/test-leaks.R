@@ -124,9 +124,10 @@ test_that("a fit has these fields and no others", {
   expect_named(dp_quantile(big$y, 0.5, 2), c(common, "probs"), ignore.order = TRUE)
   lm_fields <- c(common, "center", "scale", "found", "bound", "sd", "loss", "gradient",
                  "constraint", "penalty")
-  expect_named(dp_lm(y ~ x1, big, 2, del), c(lm_fields, "vcov", "arguments"),
+  expect_named(dp_lm(y ~ x1, big, 2, del), c(lm_fields, "vcov", "target", "level", "bias",
+                                              "arguments"), ignore.order = TRUE)
+  expect_named(dp_lm(big$x1, big$y, 2, del, target = "robust"), c(lm_fields, "vcov", "target"),
                ignore.order = TRUE)
-  expect_named(dp_lm(big$x1, big$y, 2, del), c(lm_fields, "vcov"), ignore.order = TRUE)
   expect_named(dp_sco(big$x1, big$y, 2, del, gradient = grad_catoni()), c(lm_fields, "output"),
                ignore.order = TRUE)
   fit <- dp_lm(y ~ x1 + f, big, 2, del)

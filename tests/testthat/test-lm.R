@@ -183,7 +183,7 @@ test_that("public scales that make no sense are refused by name", {
 
 test_that("a given clip level is used in every stage and costs no search", {
   set.seed(109)
-  fit <- dp_lm(y ~ x1 + x2, big, eps, del, gradient = grad_clipped(0.7))
+  fit <- dp_lm(y ~ x1 + x2, big, eps, del, target = "robust", gradient = grad_clipped(0.7))
   expect_identical(fit$bound, rep(0.7, 4))
   expect_no_match(as.data.frame(privacy(fit))$what, "gradient sizes")
   for (g in list("whole", 3, NULL, loss_squared())) {
@@ -209,9 +209,12 @@ test_that("slopes stay in the ball, in the caller's units, whatever the noise", 
 })
 
 test_that("iterations and step are public settings that the events follow", {
-  fit <- dp_lm(y ~ x1, big, eps, del, control = dp_control(iterations = 7, step = 0.5))
+  settings <- dp_control(iterations = 7, step = 0.5)
+  fit <- dp_lm(y ~ x1, big, eps, del, target = "robust", control = settings)
   events <- as.data.frame(privacy(fit))
   expect_identical(events$count[grepl("stage 4", events$what)], 7)
+  events <- as.data.frame(privacy(dp_lm(y ~ x1, big, eps, del, control = settings)))
+  expect_identical(events$count[grepl("C/n, mean", events$what)], 7)
   expect_true(all(is.finite(coef(fit))))
 })
 

@@ -37,6 +37,9 @@ test_that("a plan's events are those of the fit: regressions", {
   }
   known <- list(x = list(center = 0, scale = 2), y = list(center = 0, scale = 3))
   check("lm", dp_lm, big$y)
+  check("lm", dp_lm, big$y, target = "robust")
+  check("lm", dp_lm, big$y, target = "mean", loss = "biweight")
+  check("lm", dp_lm, big$y, target = "mean", intercept = FALSE, gradient = grad_clipped(2))
   check("lm", dp_lm, big$y, intercept = FALSE, loss = "huber", scale = known)
   check("lm", dp_lm, big$y, penalty = ridge(0.1), gradient = grad_clipped(2))
   check("glm", dp_glm, binary)

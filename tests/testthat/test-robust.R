@@ -86,7 +86,10 @@ test_that("they spend their budget exactly and say what they released", {
   for (case in list(
     list(5, loss = "huber"), list(4, loss = loss_huber(sigma = 1)),
     list(3, loss = loss_biweight(sigma = 1), gradient = grad_clipped(2)),
-    list(4, loss = loss_biweight(), gradient = grad_clipped(2)), list(4, loss = "squared")
+    list(4, loss = loss_biweight(), gradient = grad_clipped(2)),
+    list(4, loss = "squared", target = "robust"), list(5, loss = "squared"),
+    list(6, loss = "huber", target = "mean"),
+    list(1, loss = "squared", target = "mean", gradient = grad_clipped(2))
   )) {
     got <- do.call(spent_mu2, case[-1L])
     expect_equal(got[["mu2"]], limit, tolerance = 1e-9)

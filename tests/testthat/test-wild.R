@@ -70,6 +70,10 @@ test_that("regressions with variances raise nothing, also where no column has a 
         fit <- suppressWarnings(dp_lm(x, y, epsilon, 1e-6, loss = loss, intercept = intercept,
                                       control = repeatable))
         expect_identical(dim(vcov(fit)), rep(4L + intercept, 2L))
+        fit <- suppressWarnings(dp_lm(x, y, epsilon, 1e-6, loss = loss, intercept = intercept,
+                                      target = "mean", subset = y > 0, control = repeatable))
+        expect_true(all(is.finite(coef(fit))))
+        expect_identical(dim(confint(fit)), c(4L + intercept, 2L))
       }
       fit <- suppressWarnings(dp_glm(x, sample(0:1, 300L, TRUE), epsilon, 1e-6,
                                      intercept = intercept, control = repeatable))
