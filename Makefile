@@ -27,7 +27,7 @@ bench: check
 	  "logistic 40" "privacy 21" "selection 11" "linear 40" "paper 20" "lasso 20 2" "sparse 20 3" "sparse-speed 7" \
 	  "sparse-rates 15" \
 	  "threads 7" "passes 15" "rounds 15" "compressed 11" "peers 20" "peers-speed 3" \
-	  "plan 200 20 2" "groups 100" "tails 40"; do \
+	  "plan 200 20 2" "groups 100" "tails 40" "target 40 10"; do \
 	  R_LIBS="$(CURDIR)/.Rlib" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	    Rscript bench/$${b%% *}.R $${b#* } || exit 1; done
 	@Rscript bench/readme.R

@@ -74,7 +74,7 @@ one_fit <- function(x_law, y_law, loss, n, d, seed) {
   z <- draw(x_law, y_law, n, d)
   logistic <- y_law == "logistic"
   fit <- outcome(if (logistic) dp_glm(z$x, z$y, 1, 1e-6, control = control) else
-    dp_lm(z$x, z$y, 1, 1e-6, loss = loss, control = control))$value
+    dp_lm(z$x, z$y, 1, 1e-6, loss = loss, target = "robust", control = control))$value
   held <- inside(confint(fit), z$w)
   plain <- if (logistic) glm(z$y ~ z$x, family = binomial) else lm(z$y ~ z$x)
   plain <- abs(coef(plain) - z$w) < qnorm(0.975) * sqrt(diag(vcov(plain)))

@@ -29,7 +29,8 @@ origin_row <- function(design, n, d) {
     set.seed(seed)
     x <- designs[[design]](n, d)
     y <- drop(x %*% w) + rt(n, 2.5)
-    fit <- outcome(dp_lm(x, y, 1, 1e-5, intercept = FALSE, control = control))$value
+    fit <- outcome(dp_lm(x, y, 1, 1e-5, target = "robust", intercept = FALSE,
+                         control = control))$value
     plain <- drop(solve(crossprod(x), crossprod(x, y)))
     c(quadratic(coef(fit) - w, law), quadratic(plain - w, law)) / quadratic(w, law)
   }, reps)
@@ -63,7 +64,7 @@ errors <- function(design, n, d, seed, epsilon) {
   w <- true_slopes(1, d)
   y <- drop(50 + x %*% w) + error
   private <- vapply(epsilon, function(e) {
-    got <- outcome(dp_lm(x, y, e, 1e-6, control = control))$value
+    got <- outcome(dp_lm(x, y, e, 1e-6, target = "robust", control = control))$value
     scaled_error(coef(got)[-1L], w, rep(1, d))
   }, 0)
   rlm <- if (seed <= bench_seed + RLM_DRAWS && length(epsilon) == 1L) {

@@ -15,8 +15,10 @@ dppack_code <- function(class, arguments) {
 }
 fits <- list(
   linear = c(
-    dpheavy = "dp_lm(x, y, epsilon = 1, delta = 1e-7)",
-    "dpheavy, through the origin" = "dp_lm(x, y, epsilon = 1, delta = 1e-7, intercept = FALSE)",
+    dpheavy = "dp_lm(x, y, epsilon = 1, delta = 1e-7, target = 'robust')",
+    "dpheavy, the mean" = "dp_lm(x, y, epsilon = 1, delta = 1e-7)",
+    "dpheavy, through the origin" =
+      "dp_lm(x, y, epsilon = 1, delta = 1e-7, target = 'robust', intercept = FALSE)",
     "dpheavy, huber" = "dp_lm(x, y, epsilon = 1, delta = 1e-7, loss = 'huber')",
     lm.fit = "lm.fit(x, y)",
     DPpack = dppack_code("LinearRegressionDP", "'l2', 1, 1e-7, 1"),

@@ -133,7 +133,7 @@ tuned_par <- function(s, e, name) {
 # ---- the tables --------------------------------------------------------------
 
 ours <- function(data, e) {
-  fit <- if (data$logistic) dp_glm else dp_lm
+  fit <- if (data$logistic) dp_glm else function(...) dp_lm(..., target = "robust")
   got <- outcome(fit(data$x, data$y, e, peer_delta, intercept = FALSE, control = control))
   if (is.null(got$value)) NA else data$excess(coef(got$value))
 }

@@ -44,21 +44,24 @@ mean_row <- function(tail, n, d, epsilon) {
   row("mean", "-", tail, n, d, epsilon, plan, squares)
 }
 
-regression_row <- function(front, columns, tail, n, d, epsilon) {
+regression_row <- function(front, columns, tail, n, d, epsilon, target = "robust") {
   slopes <- rep_len(c(1, -1), d) / sqrt(d)
   squares <- runs(reps[[2L]], function() {
     x <- matrix(laws[[columns]]$draw(n * d) / laws[[columns]]$sd, n)
     eta <- drop(x %*% slopes)
     fit <- if (front == "lm") {
-      dp_lm(x, eta + laws[[tail]]$draw(n), epsilon = epsilon, delta = delta, control = control)
+      dp_lm(x, eta + laws[[tail]]$draw(n), epsilon = epsilon, delta = delta, target = target,
+            control = control)
     } else {
       dp_glm(x, rbinom(n, 1, plogis(eta)), epsilon = epsilon, delta = delta, control = control)
     }
     sum((coef(fit)[-1L] - slopes)^2)
   })
   plan <- dp_plan(front, n = n, d = d, epsilon = epsilon, delta = delta,
+                  target = if (front == "lm") target,
                   assume = list(tail = if (front == "lm") tail else "normal", columns = columns))
-  row(front, columns, if (front == "lm") tail else "-", n, d, epsilon, plan, squares)
+  name <- if (target == "mean") "lm, mean" else front
+  row(name, columns, if (front == "lm") tail else "-", n, d, epsilon, plan, squares)
 }
 
 table <- list()
@@ -69,7 +72,10 @@ for (tail in names(laws)) for (n in c(2000, 20000)) for (d in c(1, 10)) for (eps
 sizes <- list(c(5000, 4, 1), c(20000, 4, 0.5), c(20000, 20, 1), c(20000, 20, 3))
 for (columns in names(laws)) for (size in sizes) {
   for (tail in names(laws)) {
-    table <- c(table, list(regression_row("lm", columns, tail, size[[1L]], size[[2L]], size[[3L]])))
+    for (target in c("robust", "mean")) {
+      table <- c(table, list(regression_row("lm", columns, tail, size[[1L]], size[[2L]],
+                                            size[[3L]], target)))
+    }
   }
   table <- c(table, list(regression_row("glm", columns, "-", size[[1L]], size[[2L]], size[[3L]])))
 }

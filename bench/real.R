@@ -13,12 +13,15 @@ mse <- function(b, x, y) mean((y - drop(cbind(1, x) %*% b))^2)
 accuracy <- function(b, x, y) mean((drop(cbind(1, x) %*% b) > 0) == y)
 
 # Each fit is a function of x and y that gives coefficients, the intercept first.
-private <- function(loss, delta = 1e-6) {
+private <- function(loss, delta = 1e-6, target = "robust") {
   force(loss)
-  function(x, y) coef(dp_lm(x, y, epsilon = 1, delta = delta, loss = loss, control = control))
+  function(x, y) {
+    coef(dp_lm(x, y, epsilon = 1, delta = delta, loss = loss, target = target, control = control))
+  }
 }
 linear_fits <- list(
-  "dp_lm" = private("squared"), "dp_lm, huber" = private("huber"),
+  "dp_lm" = private("squared"), "dp_lm, mean" = private("squared", target = "mean"),
+  "dp_lm, huber" = private("huber"),
   "dp_lm, biweight" = private("biweight"),
   "dp_lm without noise" = function(x, y) coef(dp_lm(x, y, epsilon = Inf, control = control)),
   lm = function(x, y) {

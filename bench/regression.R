@@ -19,7 +19,7 @@ one <- function(design, n, d, seed, with_rlm) {
   private <- vapply(sizes, function(size) {
     w <- true_slopes(size, d) / scale
     y <- drop(50 + x %*% w) + error
-    got <- outcome(dp_lm(x, y, epsilon = 1, delta = 1e-6, control = control))
+    got <- outcome(dp_lm(x, y, epsilon = 1, delta = 1e-6, target = "robust", control = control))
     c(
       if (is.null(got$value)) NA else scaled_error(coef(got$value)[-1L], w, scale),
       got$warned

@@ -19,12 +19,14 @@ with_threads <- function(threads) dp_control(rng = "R", threads = threads)
 cases <- list(
   "dp_lm, 1e6 x 20" = list(
     data = function() made_up(1e6, 20), other = "lm.fit",
-    fit = function(z, control) dp_lm(z$x, z$y, epsilon = 1, delta = 1e-7, control = control),
+    fit = function(z, control) dp_lm(z$x, z$y, epsilon = 1, delta = 1e-7, target = "robust",
+                                     control = control),
     own = function(z) stats::lm.fit(cbind(1, z$x), z$y)
   ),
   "dp_lm, 1e5 x 100" = list(
     data = function() made_up(1e5, 100), other = "lm.fit",
-    fit = function(z, control) dp_lm(z$x, z$y, epsilon = 1, delta = 1e-7, control = control),
+    fit = function(z, control) dp_lm(z$x, z$y, epsilon = 1, delta = 1e-7, target = "robust",
+                                     control = control),
     own = function(z) stats::lm.fit(cbind(1, z$x), z$y)
   ),
   "dp_glm, 1e6 x 20" = list(

@@ -28,10 +28,10 @@ fits <- list(
   },
   "one row of each unit, rows protected" = function(d) {
     first <- !duplicated(d$id)
-    dp_lm(d$x[first, ], d$y[first], 1, 1e-6, control = control)
+    dp_lm(d$x[first, ], d$y[first], 1, 1e-6, target = "robust", control = control)
   },
   "all rows, rows protected (a weaker promise)" = function(d) {
-    dp_lm(d$x, d$y, 1, 1e-6, control = control)
+    dp_lm(d$x, d$y, 1, 1e-6, target = "robust", control = control)
   },
   "lm, all rows, not private" = function(d) lm(d$y ~ d$x),
   "lm, one row of each unit, not private" = function(d) {
@@ -80,7 +80,9 @@ other$x[1:200, ] <- 1
 other$y[1:200] <- -50
 
 known <- list(x = list(center = 0, scale = 1), y = list(center = 0, scale = 1))
-by_row <- function(d) suppressWarnings(dp_lm(d$x, d$y, 1, 1e-6, scale = known, control = control))
+by_row <- function(d) {
+  suppressWarnings(dp_lm(d$x, d$y, 1, 1e-6, target = "robust", scale = known, control = control))
+}
 by_unit <- function(d) {
   suppressWarnings(dp_lm(d$x, d$y, 1, 1e-6, scale = known, unit = d$id, control = control))
 }
