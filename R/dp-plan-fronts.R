@@ -12,9 +12,22 @@ new_planned <- function(plan, events, n_sensible, expect, control) {
   list(plan = plan, events = events, n_sensible = n_sensible, expect = expect, control = control)
 }
 
+# A plan has no rows whose units could be named: is n the number of units?
+planned_unit <- function(unit) {
+  if (!isTRUE(unit) && !isFALSE(unit)) {
+    dp_abort("`unit` must be TRUE or FALSE in a plan: does n count units, each with all its rows?")
+  }
+  unit
+}
+
+planned_rule <- function(unit, unit_weight, max_rows) {
+  unit_rule(if (planned_unit(unit)) TRUE, unit_weight, max_rows)
+}
+
 planned_mean <- function(n, d, epsilon, delta = 0, ..., bound = NULL, moment = NULL, by = NULL,
                          method = "winsorized", beta = Inf, sparsity = NULL, na.rm = FALSE,
-                         interval = FALSE, budget = NULL, control = dp_control()) {
+                         interval = FALSE, unit = FALSE, unit_weight = "sum", max_rows = NULL,
+                         budget = NULL, control = dp_control()) {
   check_dots(...)
   method <- check_choice(method, "method", c("winsorized", ROBUST_MEANS))
   control <- check_control(control, if (method == "winsorized") "dp_mean", full = "dp_mean")
@@ -22,6 +35,8 @@ planned_mean <- function(n, d, epsilon, delta = 0, ..., bound = NULL, moment = N
   na.rm <- check_flag(na.rm, "na.rm")
   interval <- check_flag(interval, "interval")
   check_mean_method(method, moment, bound, missing(beta), interval)
+  rule <- planned_rule(unit, unit_weight, max_rows)
+  if (!is.null(rule)) check_unit_mean(rule, method, sparsity, by)
   if (!is.null(by)) {
     check_by_goes(method, sparsity)
     return(planned_mean_by(n, d, check_count(by, "by", upper = MOST_GROUPS), epsilon, delta,
@@ -42,7 +57,9 @@ planned_mean <- function(n, d, epsilon, delta = 0, ..., bound = NULL, moment = N
     return(new_planned(plan, plan$events, max(1, plan$groups), expect, control))
   }
   bound <- check_bound(bound, list(d = d))
-  plan <- plan_mean(n, d, epsilon, delta, !is.null(bound), na.rm, budget, interval)
+  summed <- identical(rule$weight, "sum")
+  plan <- plan_mean(n, d, epsilon, delta, !is.null(bound), na.rm && !summed, budget, interval,
+                    if (summed) mean_reserve(n, rule) else no_reserve)
   expect <- function(assume) expected_winsorised(plan, n, bound, assume)
   new_planned(plan, plan$events, mean_sensible_n(plan, epsilon, delta, budget), expect, control)
 }
@@ -61,8 +78,9 @@ mean_sensible_n <- function(plan, epsilon, delta, budget) {
 }
 
 planned_quantile <- function(n, d, epsilon, delta = 0, ..., probs, bound = NULL, na.rm = FALSE,
-                             budget = NULL, control = dp_control()) {
+                             unit = FALSE, budget = NULL, control = dp_control()) {
   check_dots(...)
+  planned_unit(unit)
   control <- check_control(control, "dp_quantile")
   delta <- check_delta(delta)
   check_flag(na.rm, "na.rm")
@@ -121,7 +139,8 @@ planned_regression <- function(schema, d, spec, scale) {
     }
   }
   expect <- near_scales(expect, made$known, schema, !spec$loss$name %in% c("logistic", "mean"))
-  new_planned(made$plan, made$events, made$plan$n_sensible, expect, spec$control)
+  new_planned(made$plan, c(spec$reserve$events, made$events), made$plan$n_sensible, expect,
+              spec$control)
 }
 
 # A model of given scales there is only where they are about those assumed.
@@ -150,57 +169,69 @@ name_units <- function(expected, events) {
 
 planned_lm <- function(n, d, epsilon, delta, ..., intercept = TRUE, indicators = 0,
                        loss = loss_squared(), target = NULL, penalty = NULL, scale = NULL,
-                       gradient = grad_clipped(), constraint = no_constraint(), budget = NULL,
-                       control = dp_control()) {
+                       gradient = grad_clipped(), constraint = no_constraint(), unit = FALSE,
+                       unit_weight = "sum", max_rows = NULL, budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, penalty, budget, control)
-  spec$target <- check_target(target, spec)
-  planned_regression(planned_schema(n, d, intercept, indicators), d, spec, scale)
+  spec$target <- check_target(target, spec, if (planned_unit(unit)) TRUE)
+  schema <- planned_schema(n, d, intercept, indicators)
+  spec <- plan_units(spec, schema, planned_rule(unit, unit_weight, max_rows))
+  planned_regression(schema, d, spec, scale)
 }
 
 planned_glm <- function(n, d, epsilon, delta, ..., family = stats::binomial(), intercept = TRUE,
                         indicators = 0, penalty = NULL, scale = NULL, gradient = grad_clipped(),
-                        constraint = no_constraint(), budget = NULL, control = dp_control()) {
+                        constraint = no_constraint(), unit = FALSE, unit_weight = "sum",
+                        max_rows = NULL, budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   check_family(family)
   spec <- lm_spec(epsilon, delta, loss_logistic(), gradient, constraint, penalty, budget, control,
                   "dp_glm")
-  planned_regression(planned_schema(n, d, intercept, indicators), d, spec, scale)
+  schema <- planned_schema(n, d, intercept, indicators)
+  spec <- plan_units(spec, schema, planned_rule(unit, unit_weight, max_rows))
+  planned_regression(schema, d, spec, scale)
 }
 
 planned_sco <- function(n, d, epsilon, delta, ..., intercept = TRUE, indicators = 0,
                         sparse = FALSE, loss = loss_squared(), constraint = no_constraint(),
                         gradient = NULL, solver = NULL, penalty = NULL, moment = NULL,
-                        scale = NULL, budget = NULL, control = dp_control()) {
+                        scale = NULL, unit = FALSE, unit_weight = "sum", max_rows = NULL,
+                        budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- sco_spec(epsilon, delta, loss, gradient, constraint, solver, penalty, moment, budget,
                    control)
   if (spec$loss$name == "mean") intercept <- FALSE
-  planned_regression(planned_schema(n, d, intercept, indicators, sparse), d, spec, scale)
+  schema <- planned_schema(n, d, intercept, indicators, sparse)
+  spec <- plan_units(spec, schema, planned_rule(unit, unit_weight, max_rows))
+  planned_regression(schema, d, spec, scale)
 }
 
 planned_lasso <- function(n, d, epsilon, delta, ..., radius, intercept = TRUE, indicators = 0,
                           sparse = FALSE, gradient = NULL, solver = NULL, refit = NULL,
-                          moment = NULL, scale = NULL, budget = NULL, control = dp_control()) {
+                          moment = NULL, scale = NULL, unit = FALSE, unit_weight = "sum",
+                          max_rows = NULL, budget = NULL, control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lasso_spec(epsilon, delta, radius, gradient, solver, refit, moment, budget, control)
   schema <- planned_schema(n, d, intercept, indicators, sparse)
+  spec <- plan_units(spec, schema, planned_rule(unit, unit_weight, max_rows))
   if (!spec$refit) {
     return(planned_regression(schema, d, spec, scale))
   }
   made <- front_plan_lasso(schema, spec, scale)
   expect <- function(assume) expected_lasso(made$plan, n, d, as.numeric(schema$intercept), assume)
-  new_planned(made$plan, made$events, made$plan$n_sensible,
+  new_planned(made$plan, c(spec$reserve$events, made$events), made$plan$n_sensible,
               near_scales(expect, made$known, schema), spec$control)
 }
 
 planned_sparse <- function(n, d, epsilon, delta, ..., sparsity = NULL, intercept = TRUE,
                            indicators = 0, sparse = FALSE, loss = "squared", gradient = NULL,
-                           solver = NULL, moment = NULL, scale = NULL, budget = NULL,
+                           solver = NULL, moment = NULL, scale = NULL, unit = FALSE,
+                           unit_weight = "sum", max_rows = NULL, budget = NULL,
                            control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- sparse_spec(epsilon, delta, sparsity, loss, gradient, solver, moment, budget, control)
   schema <- planned_schema(n, d, intercept, indicators, sparse)
+  spec <- plan_units(spec, schema, planned_rule(unit, unit_weight, max_rows))
   if (!is.null(sparsity) && sparsity > d) dp_abort("`sparsity` must be at most `d`.")
   if (spec$solver == "iht") {
     return(planned_regression(schema, d, spec, scale))
@@ -212,5 +243,5 @@ planned_sparse <- function(n, d, epsilon, delta, ..., sparsity = NULL, intercept
     function(assume) no_expectation()
   }
   expect <- near_scales(expect, made$known, schema, spec$loss$name == "squared")
-  new_planned(made$plan, made$events, made$plan$n_sensible, expect, spec$control)
+  new_planned(made$plan, c(spec$reserve$events, made$events), made$plan$n_sensible, expect, spec$control)
 }

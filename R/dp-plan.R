@@ -47,8 +47,9 @@
 #'   `probs`, `intercept`, `loss`, `gradient`, `constraint`, `radius`, `scale`, `budget`,
 #'   `control`, ... Some stand for what a fit sees in the schema: `by =` the number of
 #'   levels of [dp_mean_by], for groups of one size and one law; `indicators =` how many of the d
-#'   columns are logical or belong to factors, and `sparse = TRUE` for a `dgCMatrix`. A ledger is
-#'   read, not charged; a plan that it would not admit is an error.
+#'   columns are logical or belong to factors, `sparse = TRUE` for a `dgCMatrix`, and `unit = TRUE`
+#'   says that n counts units ([dp_units]; the expected error is that of units of one row). A ledger
+#'   is read, not charged; a plan that it would not admit is an error.
 #' @param assume A list, see Details.
 #' @param target Positive number or `NULL`: the expected error that is wanted. For `"lm"` also what
 #'   is estimated, as in [dp_lm()]: `"robust"`, `"mean"`, or both in one, `c(robust = 0.05)`.
@@ -99,7 +100,8 @@ dp_plan <- function(front, n, d, epsilon, delta, ..., assume = list(), target = 
   delta <- if (missing(delta)) 0 else as.numeric(delta)
   need <- needed(make, laws, n, epsilon, target, is.na(expected$error[["total"]]))
   privacy <- new_privacy(epsilon, delta, planned$events, rng = planned$control$rng,
-                         calibration = planned$control$calibration)
+                         calibration = planned$control$calibration,
+                         unit = if (isTRUE(arguments$unit)) "unit" else "row")
   structure(c(list(
     front = front, n = n, d = d, epsilon = epsilon, delta = delta, privacy = privacy,
     events = as.data.frame(privacy), spent = spent_by(privacy$events, delta),

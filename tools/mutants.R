@@ -96,10 +96,10 @@ mutants <- list(
   ),
   mutant(
     "charged-after-reading", "R/quantile.R",
-    "  ledger_charge(budget, plan$events, epsilon, delta, \"dp_quantile\")
-  values <- drop(mean_values(x, schema))",
-    "  values <- drop(mean_values(x, schema))
-  ledger_charge(budget, plan$events, epsilon, delta, \"dp_quantile\")",
+    "  ledger_charge(budget, plan$events, epsilon, delta, booked_as(\"dp_quantile\", members))
+  values <- drop(one_value_each(mean_values(x, schema), members, control))",
+    "  values <- drop(one_value_each(mean_values(x, schema), members, control))
+  ledger_charge(budget, plan$events, epsilon, delta, booked_as(\"dp_quantile\", members))",
     "the values are read before the budget is charged", "quantile|cases"
   ),
   # ---- scales of the releases ---------------------------------------------------------

@@ -121,7 +121,8 @@ test_that("a fit has these fields and no others", {
   expect_named(dp_mean(big$y, 2), c(common, "limits", "noise_sd", "found", "method", "noise",
                                      "errors", "bias"),
                ignore.order = TRUE)
-  expect_named(dp_quantile(big$y, 0.5, 2), c(common, "probs"), ignore.order = TRUE)
+  expect_named(dp_quantile(big$y, 0.5, 2), c(common, "probs", "counted"),
+               ignore.order = TRUE)
   lm_fields <- c(common, "center", "scale", "found", "bound", "sd", "loss", "gradient",
                  "constraint", "penalty")
   expect_named(dp_lm(y ~ x1, big, 2, del), c(lm_fields, "vcov", "target", "level", "bias",
