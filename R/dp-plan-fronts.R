@@ -170,7 +170,8 @@ name_units <- function(expected, events) {
 planned_lm <- function(n, d, epsilon, delta, ..., intercept = TRUE, indicators = 0,
                        loss = loss_squared(), target = NULL, penalty = NULL, scale = NULL,
                        gradient = grad_clipped(), constraint = no_constraint(), unit = FALSE,
-                       unit_weight = "sum", max_rows = NULL, budget = NULL, control = dp_control()) {
+                       unit_weight = "sum", max_rows = NULL, budget = NULL,
+                       control = dp_control()) {
   check_dots(..., known = WEIGHTS_REFUSED)
   spec <- lm_spec(epsilon, delta, as_loss(loss), gradient, constraint, penalty, budget, control)
   spec$target <- check_target(target, spec, if (planned_unit(unit)) TRUE)
@@ -243,5 +244,6 @@ planned_sparse <- function(n, d, epsilon, delta, ..., sparsity = NULL, intercept
     function(assume) no_expectation()
   }
   expect <- near_scales(expect, made$known, schema, spec$loss$name == "squared")
-  new_planned(made$plan, c(spec$reserve$events, made$events), made$plan$n_sensible, expect, spec$control)
+  new_planned(made$plan, c(spec$reserve$events, made$events), made$plan$n_sensible, expect,
+              spec$control)
 }

@@ -18,6 +18,9 @@ print.dp_plan <- function(x, digits = 3L, ...) {
   show <- function(v) formatC(v, digits = digits, format = "g", width = 1)
   cat(sprintf("Plan of dp_%s(): n = %.0f, d = %.0f, epsilon = %s, delta = %s\n", x$front, x$n, x$d,
               format_number(x$epsilon), format_number(x$delta)))
+  if (records_title(x$privacy) == "Units") {
+    cat("n counts units, each with all its rows (in the errors below: one).\n")
+  }
   cat("Nothing was read or spent.\n\n")
   cat(sprintf("Would spend (epsilon, delta) = (%s, %s) in these releases:\n",
               format_number(x$spent), format_number(x$delta)))

@@ -477,3 +477,26 @@ test_that("values of units are those of one row of each", {
   expect_error(dp_var(data$y, 4, unit = 1:2), "one value per row")
   expect_error(dp_shortfall(data$y, 0.9, 4, unit = replace(data$id, 1, NA)), "missing values")
 })
+
+test_that("a plan of units is that of the fit", {
+  set.seed(828)
+  data <- panel(2000)
+  x <- as.matrix(data[c("x1", "x2")])
+  same <- function(plan, fit) {
+    booked <- as.data.frame(privacy(quiet(fit)))
+    expect_equal(plan$events[names(booked)], booked)
+    expect_identical(plan$privacy$neighbours, "replace one unit")
+  }
+  same(dp_plan("lm", 2000, 2, 4, 1e-6, unit = TRUE), dp_lm(x, data$y, 4, 1e-6, unit = data$id))
+  same(dp_plan("glm", 2000, 2, 4, 1e-6, unit = TRUE, max_rows = 2),
+       dp_glm(x, data$b, 4, 1e-6, unit = data$id, max_rows = 2))
+  same(dp_plan("lasso", 2000, 2, 4, 1e-6, radius = 3, unit = TRUE),
+       dp_lasso(x, data$y, 4, 1e-6, radius = 3, unit = data$id))
+  same(dp_plan("sparse", 2000, 2, 4, 0, sparsity = 1, unit = TRUE),
+       dp_sparse(x, data$y, 4, 0, sparsity = 1, unit = data$id))
+  same(dp_plan("mean", 2000, 2, 4, unit = TRUE), dp_mean(x, 4, unit = data$id))
+  same(dp_plan("mean", 2000, 2, 4, 1e-6, unit = TRUE, unit_weight = "mean"),
+       dp_mean(x, 4, 1e-6, unit = data$id, unit_weight = "mean"))
+  expect_output(print(dp_plan("quantile", 2000, 1, 4, probs = 0.5, unit = TRUE)), "counts units")
+  expect_error(dp_plan("lm", 2000, 2, 1, 1e-6, unit = ~id), "TRUE or FALSE")
+})
