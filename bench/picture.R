@@ -8,7 +8,7 @@ shown <- list(
   list(2, "published algorithm, convex", "#D55E00", 1),
   list(3, "published algorithm, strongly convex", "#D55E00", 2),
   list(4, "the same moment known, accounted exactly", "#0072B2", 2),
-  list(5, "dp_lm(): nothing known", "#0072B2", 1),
+  list(5, "dp_lm(target = \"robust\"): nothing known", "#0072B2", 1),
   list(6, "lm(), not private", "black", 3)
 )
 
