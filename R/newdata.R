@@ -171,18 +171,18 @@ design_product <- function(design, coefficients) {
   sparse_product(design$x, b) + if (length(coefficients) > p) coefficients[[1L]] else 0
 }
 
-# Columns by name when the names are there, else by position.
+# Columns by name where the fit and newdata have names, else by position.
 newdata_places <- function(found, columns, names, named) {
   p <- length(names)
   absent <- setdiff(names, found)
   if (length(absent) == 0L) {
     return(match(names, found))
   }
-  if (named && length(absent) < p || columns != p) {
-    if (is.null(found) || !named) {
-      dp_abort(sprintf("`newdata` must have %d columns, as `x` had.", p))
-    }
-    dp_abort(paste0("`newdata` has no column ", paste0("`", absent, "`", collapse = ", "), "."))
+  if (named && !is.null(found)) {
+    dp_abort(paste0("`newdata` has no column ", listed(absent), "."))
+  }
+  if (columns != p) {
+    dp_abort(sprintf("`newdata` must have %d columns, as `x` had.", p))
   }
   seq_len(p)
 }

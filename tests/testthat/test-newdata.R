@@ -85,7 +85,7 @@ test_that("offsets of the formula enter, external ones are refused", {
   expect_match(error_text(design_newdata(s, 1)), "offset()", fixed = TRUE)
 })
 
-test_that("matrix fits match columns by name, then by place", {
+test_that("matrix fits match columns by name, and by place without names", {
   x <- cbind(a = d$x1, b = d$x2)
   s <- strip_schema(schema_matrix(x, d$y))
   all <- design_newdata(s, x[1:3, ])
@@ -95,6 +95,9 @@ test_that("matrix fits match columns by name, then by place", {
   expect_identical(design_newdata(s, unname(x[1:3, ]))$x, all$x)
   expect_match(error_text(design_newdata(s, x[1:3, 1, drop = FALSE])), "`b`")
   expect_match(error_text(design_newdata(s, cbind(a = 1, z = 2))), "`b`")
+  # as many columns, all of other names
+  expect_match(error_text(design_newdata(s, cbind(y = 1, z = 2))), "no column `a`, `b`")
+  expect_match(error_text(design_newdata(s, data.frame(y = 1, z = 2))), "no column `a`, `b`")
   expect_match(error_text(design_newdata(s, c(1, 2))), "one row")
   expect_match(error_text(design_newdata(s, data.frame(a = 1, b = "u"))), "`b`")
   expect_match(error_text(design_newdata(s, matrix("a", 1, 2))), "numbers")
