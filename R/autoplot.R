@@ -82,6 +82,8 @@ draw_coefficients <- function(x, level) {
   interval <- all(c("low", "high") %in% names(table))
   plot <- if (inherits(x, "dp_mean_by")) {
     group_panels(table)
+  } else if (identical(x$front, "tail_index")) {
+    index_panel(table)
   } else {
     ggplot2::ggplot(table, mapping(x = "estimate", y = "term")) +
       ggplot2::geom_vline(xintercept = 0, linetype = 2, colour = "grey50")
@@ -92,6 +94,14 @@ draw_coefficients <- function(x, level) {
     )
   }
   titled(plot + ggplot2::geom_point(na.rm = TRUE), title, attr(table, "label"), NULL)
+}
+
+# Tail indices: lines where means (1) and variances (2) begin to exist; an infinite index is an
+# interval without a point.
+index_panel <- function(table) {
+  table$estimate[is.infinite(table$estimate)] <- NA
+  ggplot2::ggplot(table, mapping(x = "estimate", y = "term")) + ggplot2::expand_limits(x = 0) +
+    ggplot2::geom_vline(xintercept = c(1, 2), linetype = 3, colour = "grey50")
 }
 
 # Means by group: levels down the side, a panel per column.
@@ -123,7 +133,8 @@ drawn_coefficients <- function(x, level) {
     label <- "per scale of the column, in scales of the response"
     if (identical(x$loss, "logistic")) label <- "change of the log-odds per scale of the column"
   }
-  if (has_variance(x)) {
+  if (identical(x$front, "tail_index")) label <- "index; dotted: mean (1), variance (2)"
+  if (!is.null(table$low) && is.null(table$noise.sd)) {
     label <- sprintf("%s; bars: %s %% intervals", label, format(100 * level, digits = 4))
   }
   shown <- if (inherits(x, "dp_mean_by")) {

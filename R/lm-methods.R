@@ -72,6 +72,10 @@ regression_title <- function(x) {
   if (identical(x$front, "lasso")) {
     return("Private LASSO")
   }
+  if (identical(x$front, "sparse")) {
+    return(paste0("Private sparse ", if (identical(x$loss, "logistic")) "logistic ", "regression",
+                  if (!x$loss %in% c("squared", "logistic")) sprintf(", %s loss", x$loss)))
+  }
   switch(x$loss,
     logistic = "Private logistic regression", squared = "Private linear regression",
     mean = "Private mean, by gradient descent",
@@ -208,10 +212,11 @@ plot.dp_lm <- function(x, ...) {
   shown <- rev(value[largest])
   half <- two_errors(x, names(shown))
   if (is.null(half)) {
-    draw_dots(shown, title, label, ...)
+    own <- list(value = shown, title = title, label = label, xlim = range(0, shown, na.rm = TRUE))
+    draw_with(draw_dots, own, ...)
   } else {
     own <- list(value = shown, title = title, label = paste0(label, "; bars: 2 standard errors"),
-                xlim = range(shown, shown - half, shown + half, na.rm = TRUE))
+                xlim = range(0, shown, shown - half, shown + half, na.rm = TRUE))
     draw_with(draw_dots, own, ...)
     graphics::segments(shown - half, seq_along(shown), shown + half, seq_along(shown))
   }

@@ -41,7 +41,7 @@ PARTS_TEXT <-
 
 #' @export
 print.summary.dp_mean <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat("Private mean\n")
+  cat("Private mean", if (inherits(x, "summary.dp_mean_by")) "s by group", "\n", sep = "")
   print_stamp(x$privacy)
   print_neighbours(x)
   print(x$table, digits = digits)

@@ -102,18 +102,26 @@ print.summary.dp_tail_index <- function(x, digits = max(3L, getOption("digits") 
 plot.dp_tail_index <- function(x, ...) {
   shown <- utils::head(seq_along(x$coefficients), PLOT_ROWS)
   ends <- confint.dp_tail_index(x)[shown, , drop = FALSE]
-  value <- pmin(x$coefficients[shown], DRAWN_INDEX)
-  value[is.na(value)] <- NA
-  ends <- pmin(ends, DRAWN_INDEX)
-  draw_dots(rev(value), stamped("Private tail index", x$privacy),
-            "index; bars: 95 % intervals; dotted: mean (1), variance (2)",
-            xlim = range(0, 2.5, value, ends, na.rm = TRUE))
+  beyond <- rev(ends[, 2L] > DRAWN_INDEX) %in% TRUE
+  value <- rev(x$coefficients[shown])
+  value[value > DRAWN_INDEX] <- NA # an arrow says where it is
+  ends <- pmin(ends[rev(seq_along(shown)), , drop = FALSE], DRAWN_INDEX)
+  ends[, 1L] <- pmin(ends[, 1L], DRAWN_INDEX - 1) # room for an arrow
+  label <- "index; bars: 95 % intervals; dotted: mean (1), variance (2)"
+  if (any(beyond)) label <- sprintf("%s; arrow: beyond %d", label, DRAWN_INDEX)
+  own <- list(value = value, title = stamped("Private tail index", x$privacy), label = label,
+              xlim = range(0, 2.5, value, ends, na.rm = TRUE))
+  draw_with(draw_dots, own, ...)
   graphics::abline(v = c(1, 2), lty = 3)
-  graphics::segments(rev(ends[, 1L]), seq_along(shown), rev(ends[, 2L]), seq_along(shown))
+  row <- seq_along(shown)
+  graphics::segments(ends[, 1L], row, ends[, 2L], row)
+  if (any(beyond)) {
+    graphics::arrows(ends[beyond, 1L], row[beyond], ends[beyond, 2L], row[beyond], length = 0.1)
+  }
   invisible(x)
 }
 
-DRAWN_INDEX <- 12 # larger ones are drawn there
+DRAWN_INDEX <- 12 # an arrow points to larger ones
 
 #' @rdname dp_tidy
 #' @exportS3Method generics::tidy

@@ -150,6 +150,22 @@ test_that("means are drawn with their intervals, or with the noise where none ar
   expect_match(drawn_text(plot(level))$text, "bars: two standard deviations", all = FALSE)
 })
 
+test_that("slopes are drawn with zero in sight", {
+  set.seed(124)
+  pdf(NULL)
+  on.exit(dev.off())
+  fit <- dp_lm(2 * x1 + x2 ~ x1 + x2, big, 4, del, control = repeatable)
+  expect_true(all(confint(fit)[-1L, ] > 0))
+  bare <- fit
+  bare$vcov <- NULL
+  for (drawn in list(fit, bare)) {
+    plot(drawn)
+    expect_lt(par("usr")[[1L]], 0)
+  }
+  plot(fit, xlim = c(1, 3))
+  expect_gt(par("usr")[[1L]], 0)
+})
+
 test_that("coef, nobs, formula and privacy read what was released", {
   set.seed(121)
   f <- fits()

@@ -361,7 +361,7 @@ test_that("fits print what was chosen, draw, predict, and are sparse where asked
   set.seed(613)
   fit <- quiet(dp_sparse(z$x, z$y, 2, 1e-6, sparsity = 2, control = repeatable))
   expect_output(print(fit), "at most 2 slopes.*v1.*itself noisy")
-  expect_output(print(summary(fit)), "v1")
+  expect_output(print(summary(fit)), "Private sparse regression.*v1")
   expect_length(predict(fit, z$x[1:3, ]), 3L)
   file <- tempfile(fileext = ".png")
   grDevices::png(file)

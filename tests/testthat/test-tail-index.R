@@ -102,6 +102,19 @@ test_that("what stands out of no noise is NA, with a warning, and shows so", {
   expect_error(vcov(fit), "confint", class = "dp_error_no_intervals")
 })
 
+test_that("an index without end is an arrow, not a point", {
+  set.seed(805)
+  x <- cbind(a = rt(2e4, 1.5), b = runif(2e4))
+  fit <- dp_tail_index(x, 20, control = repeatable)
+  expect_identical(is.infinite(coef(fit)), c(a = FALSE, b = TRUE))
+  expect_match(drawn_text(plot(fit))$text, "arrow: beyond 12", fixed = TRUE, all = FALSE)
+  expect_no_match(drawn_text(plot(dp_tail_index(x[, 1L], 20, control = repeatable)))$text, "arrow")
+  skip_if_not_installed("ggplot2")
+  picture <- ggplot2::autoplot(fit)
+  expect_identical(picture$data$estimate, c(coef(fit)[["a"]], NA))
+  expect_match(picture$labels$x, "index; dotted: mean (1), variance (2); bars: 95 %", fixed = TRUE)
+})
+
 test_that("arguments of indices are refused by name", {
   refused <- function(naming, ...) {
     expect_refusal(function(b) dp_tail_index(big$y, eps, ..., budget = b), naming)
