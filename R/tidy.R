@@ -10,6 +10,8 @@
 #' @param conf.int `TRUE` adds `conf.low` and `conf.high`, of the classes that have
 #'   intervals.
 #' @param conf.level Confidence level.
+#' @param exponentiate `TRUE` takes the exponential of estimates and interval ends, for odds ratios
+#'   of [dp_glm()]; standard errors stay those of the log-odds.
 #' @param ... Not used.
 #' @return Data frames. `tidy()` of a fit: one row per coefficient with `term` and `estimate`, and
 #'   with `std.error` (and, with `conf.int = TRUE`, `conf.low` and `conf.high`) where [vcov()] and
@@ -43,8 +45,9 @@ coefficient_table <- function(x, estimate) {
 
 #' @rdname dp_tidy
 #' @exportS3Method generics::tidy
-tidy.dp_fit <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
+tidy.dp_fit <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
   conf.int <- check_flag(conf.int, "conf.int")
+  exponentiate <- check_flag(exponentiate, "exponentiate")
   level <- check_number(conf.level, "conf.level", 0, 1, open = TRUE)
   out <- coefficient_table(x, x$coefficients)
   if (has_variance(x)) {
@@ -57,7 +60,14 @@ tidy.dp_fit <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
   } else if (!is.null(x$noise_sd)) {
     out$noise.sd <- unname(x$noise_sd)
   }
-  out
+  if (exponentiate) exponentiated(out) else out
+}
+
+# As package broom has it: standard errors stay those of the logarithm.
+exponentiated <- function(table) {
+  ends <- intersect(c("estimate", "conf.low", "conf.high"), names(table))
+  table[ends] <- lapply(table[ends], exp)
+  table
 }
 
 #' @rdname dp_tidy

@@ -72,6 +72,12 @@ test_that("standard errors and intervals are shown where there are some", {
     ends <- confint(fit, level = 0.5)
     expect_identical(as.vector(as.matrix(table[c("conf.low", "conf.high")])), as.vector(ends))
   }
+  logs <- generics::tidy(fits$glm, conf.int = TRUE)
+  odds <- generics::tidy(fits$glm, conf.int = TRUE, exponentiate = TRUE)
+  ends <- c("estimate", "conf.low", "conf.high")
+  expect_identical(odds[ends], exp(logs[ends]))
+  expect_identical(odds$std.error, logs$std.error)
+  expect_error(generics::tidy(fits$glm, exponentiate = NA), "`exponentiate`")
   expect_named(generics::tidy(fits$lm), c("term", "estimate", "std.error"))
   expect_named(generics::tidy(fits$sparse, conf.int = TRUE), c("term", "estimate"))
   expect_named(generics::tidy(fits$gaussian), c("term", "estimate", "noise.sd"))
