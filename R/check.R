@@ -108,6 +108,13 @@ check_dots <- function(..., known = NULL) {
   dp_abort("further arguments must be given by name, for instance `control = `.")
 }
 
+# Arguments that users of formulas and groups try on the functions of columns.
+COLUMNS_DOTS <- c(
+  data = paste("there is no argument `data`: `x` is the column itself, d$price, or several,",
+               "d[c(\"price\", \"size\")]; groups are `by` of dp_mean()."),
+  by = "groups are for dp_mean() only: leave `by` out."
+)
+
 # Names for a message: at most five.
 listed <- function(names) {
   more <- length(names) - 5L

@@ -162,7 +162,7 @@ mean_by <- function(x, by, schema, epsilon, delta, bound, na_rm, interval, budge
   }
   privacy <- new_privacy(epsilon, delta, plan$events, rng = control$rng,
                          calibration = control$calibration)
-  new_mean_by(fit, by$levels, schema, privacy, plan$kind)
+  new_mean_by(fit, by$levels, schema, privacy, plan$kind, !is.null(bound))
 }
 
 # All rows in use are in the one group: n is public, or counted as by dp_mean().
@@ -178,7 +178,7 @@ one_group <- function(x, by, plan, bound, control) {
 }
 
 # From groups x columns to one entry per level and column, the columns of a level together.
-new_mean_by <- function(fit, levels, schema, privacy, kind) {
+new_mean_by <- function(fit, levels, schema, privacy, kind, bounded) {
   one <- schema$d == 1L && identical(schema$names, "mean")
   names <- if (one) levels else
     paste(rep(levels, each = schema$d), schema$names, sep = ":")
@@ -207,13 +207,13 @@ new_mean_by <- function(fit, levels, schema, privacy, kind) {
     levels = levels, columns = if (one) NULL else schema$names
   )
   class(out) <- c("dp_mean_by", class(out))
-  warn_groups_not_found(out)
+  warn_groups_not_found(out, bounded)
   warn_limits_collapsed(out$limits, found, names)
   out
 }
 
 # Released facts: `found` is a function of noisy counts.
-warn_groups_not_found <- function(fit) {
+warn_groups_not_found <- function(fit, bounded) {
   lost <- names(fit$found)[!fit$found]
   if (length(lost) == 0L) {
     return(invisible())
@@ -223,8 +223,8 @@ warn_groups_not_found <- function(fit) {
   } else {
     paste0(
       "the mean of ", listed(lost), " could not be told from noise: NA is returned. Too few rows ",
-      "for this epsilon, or too far from the others: join levels, give `bound`, or a larger ",
-      "`epsilon`."
+      "for this epsilon", if (bounded) ": join levels, or give a larger `epsilon`." else
+        ", or too far from the others: join levels, give `bound`, or a larger `epsilon`."
     )
   }, "dp_dominated")
 }

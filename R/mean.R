@@ -134,7 +134,7 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ..., by 
                     beta = Inf, sparsity = NULL, na.rm = FALSE, interval = FALSE, unit = NULL,
                     unit_weight = c("sum", "mean"), max_rows = NULL, budget = NULL,
                     control = dp_control()) {
-  check_dots(...)
+  check_dots(..., known = COLUMNS_DOTS)
   method <- check_choice(method, "method", c("winsorized", ROBUST_MEANS))
   control <- check_control(control, if (method == "winsorized") "dp_mean", full = "dp_mean")
   epsilon <- check_epsilon(epsilon)
@@ -244,7 +244,10 @@ mean_schema <- function(x) {
     }
   } else if (!(is.numeric(x) || is.logical(x)) || inherits(x, c("factor", "integer64")) ||
     length(dim(x)) > 2L) {
-    dp_abort("`x` must be a numeric vector, a numeric matrix or a data frame of numeric columns.")
+    dp_abort(paste0(
+      "`x` must be a numeric vector, a numeric matrix or a data frame of numeric columns",
+      if (inherits(x, "formula")) ", not a formula; groups are `by` of dp_mean()", "."
+    ))
   }
   n <- NROW(x)
   d <- NCOL(x)

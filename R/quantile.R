@@ -62,7 +62,7 @@
 #' @export
 dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm = FALSE,
                         unit = NULL, budget = NULL, control = dp_control()) {
-  check_dots(...)
+  check_dots(..., known = COLUMNS_DOTS)
   control <- check_control(control, "dp_quantile")
   epsilon <- check_epsilon(epsilon)
   delta <- check_delta(delta)

@@ -251,6 +251,12 @@ check_role <- function(signature, label, role, binary) {
   if (role == "response" && binary && signature$kind == "factor") {
     return(check_two_levels(signature$levels, label))
   }
+  if (role == "response" && binary && signature$ncol > 1L) {
+    dp_abort(paste0(
+      "the response `", label, "` must be one column: 0 and 1, logical or a factor with two ",
+      "declared levels, one row per trial."
+    ))
+  }
   if (role == "response" && (signature$kind == "factor" || signature$ncol > 1L)) {
     dp_abort(paste0("the response `", label, "` must be one column of numbers."))
   }

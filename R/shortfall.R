@@ -67,11 +67,13 @@
 dp_shortfall <- function(x, level = 0.95, epsilon, delta = 0, ..., tail = c("upper", "lower"),
                          bound = NULL, na.rm = FALSE, unit = NULL, budget = NULL,
                          control = dp_control()) {
-  check_dots(...)
+  check_dots(..., known = COLUMNS_DOTS)
   tail <- check_choice(tail, "tail", c("upper", "lower"))
   control <- check_control(control, "dp_shortfall")
-  level <- check_number(level, "level", 0.5, 1)
-  if (level == 1) dp_abort("`level` must be below 1.")
+  if (!is_number(level) || level < 0.5 || level >= 1) {
+    dp_abort(paste("`level` must be one number of at least 0.5 and below 1; call dp_shortfall()",
+                   "for each level."))
+  }
   epsilon <- check_epsilon(epsilon)
   delta <- check_delta(delta)
   na.rm <- check_flag(na.rm, "na.rm")

@@ -67,7 +67,7 @@
 dp_tail_index <- function(x, epsilon, delta = 0, ..., tail = c("upper", "lower", "both"),
                           center = NULL, na.rm = FALSE, unit = NULL, budget = NULL,
                           control = dp_control()) {
-  check_dots(...)
+  check_dots(..., known = COLUMNS_DOTS)
   tail <- check_choice(tail, "tail", c("upper", "lower", "both"))
   control <- check_control(control, "dp_tail_index")
   epsilon <- check_epsilon(epsilon)

@@ -113,7 +113,10 @@ unit_columns_of <- function(unit, columns, env) {
       return(columns[[name]])
     }
     if (is.null(home) || !exists(name, envir = home)) {
-      dp_abort(sprintf("`unit` names `%s`, which is no column of `data`.", name))
+      dp_abort(sprintf(paste(
+        "`unit` names `%s`, which is neither a column of the data nor a variable; a vector with",
+        "one value per row will do, too: unit = d$%s."
+      ), name, name))
     }
     get(name, envir = home)
   })

@@ -63,7 +63,7 @@
 #' @export
 dp_var <- function(x, epsilon, delta = 0, bound = NULL, ..., na.rm = FALSE, unit = NULL,
                    budget = NULL, control = dp_control()) {
-  check_dots(...)
+  check_dots(..., known = COLUMNS_DOTS)
   control <- check_control(control, "dp_var")
   epsilon <- check_epsilon(epsilon)
   delta <- check_delta(delta)
@@ -83,7 +83,7 @@ dp_var <- function(x, epsilon, delta = 0, bound = NULL, ..., na.rm = FALSE, unit
   fit <- name_variances(fit, names)
   warn_limits_not_found(fit$found, names)
   warn_limits_collapsed(fit$limits, fit$found, names)
-  warn_heavy_tail(fit$heavy, names, "a variance", 2)
+  warn_heavy_tail(fit$heavy, sub("^variance$", "x", names), "a variance", 2)
   new_dp_fit(
     "var", fit$coefficients, schema$n,
     new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,

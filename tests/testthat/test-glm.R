@@ -174,6 +174,7 @@ test_that("summary, plot and refusals", {
   refused(dp_glm(b ~ x1, b, 1, 1e-6, family = binomial("probit")), "family")
   refused(dp_glm(b ~ x1, b, 1, 1e-6, family = "gaussian"), "family")
   refused(dp_glm(f ~ x1, b, 1, 1e-6), "two declared levels")
+  refused(dp_glm(cbind(x1, x2) ~ x1, b, 1, 1e-6), "one row per trial")
   refused(dp_glm(b ~ x1, b, 1, 1e-6, weights = x2), "weights")
   refused(dp_glm(b ~ x1, b, 1), "delta")
   refused(dp_glm(b ~ x1, b, 1, 1e-6, scale = list(y = list(center = 0))), "scale")

@@ -383,6 +383,22 @@ test_that("empty and tiny groups are NA with a warning, never absurd numbers", {
   }
 })
 
+test_that("a summary by group says so", {
+  fit <- dp_mean(big$y, epsilon = 4, by = big$f)
+  expect_output(print(summary(fit)), "^Private means by group\n")
+})
+
+test_that("the advice for a lost group names no `bound` that was given", {
+  by <- factor(rep(1:40, 5))
+  advice <- function(...) {
+    tryCatch(dp_mean(rep(1:4, 50), 0.5, by = by, ..., control = repeatable),
+             dp_dominated = conditionMessage)
+  }
+  set.seed(832)
+  expect_match(advice(bound = c(0, 80)), "join levels, or give a larger `epsilon`", fixed = TRUE)
+  expect_no_match(advice(bound = c(0, 80)), "bound")
+})
+
 test_that("a median drawn far off makes no zero of a small group", {
   set.seed(820)
   for (i in 1:25) {

@@ -118,3 +118,18 @@ test_that("every method shows what was released, and its stamps", {
     }
   }
 })
+
+test_that("arguments of formulas and groups are refused with what to do", {
+  fronts <- c(TAIL_FRONTS, list(dp_quantile = function(x, ...) dp_quantile(x, 0.5, epsilon = 1, ...),
+                                dp_mean = function(x, ...) dp_mean(x, epsilon = 1, ...)))
+  for (name in names(fronts)) {
+    expect_error(fronts[[name]](tail_values, data = d), "`x` is the column itself", info = name)
+    if (name != "dp_mean") {
+      expect_error(fronts[[name]](tail_values, by = big$f), "dp_mean() only", fixed = TRUE)
+    }
+    expect_error(fronts[[name]](y ~ f), "not a formula", info = name)
+  }
+  for (level in list(c(0.9, 0.99), 1, 0.3, NA, "0.9")) {
+    expect_error(dp_shortfall(tail_values, level, 1), "of at least 0.5 and below 1.*each level")
+  }
+})

@@ -270,7 +270,7 @@ test_that("units may be named in many ways, and no others", {
   refused(data$id[-1L], "one value per row")
   refused(list(data$id), "factor, numbers or text")
   refused(~ log(id), "names columns")
-  refused(~nowhere, "`nowhere`")
+  refused(~nowhere, "`nowhere`, which is neither a column of the data nor a variable")
   refused(id ~ x1, "names columns")
   refused(replace(data$id, 4L, NA), "missing values")
   refused(rep(NA, nrow(data)), "no unit")

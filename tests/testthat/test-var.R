@@ -56,6 +56,7 @@ test_that("a tail without a variance is warned about, others are not", {
     fit <- dp_var(stats::runif(2e4)^(-1 / 1.4), 2, control = repeatable)
   ), 1L)
   expect_true(fit$heavy)
+  expect_warning(dp_var(rt(5000, 1.2), 1, control = repeatable), "the tail of `x`")
   expect_output(print(summary(fit)), "may not exist")
   expect_identical(confint(fit)[[2L]], Inf)
   for (x in list(stats::rnorm(2e4), stats::rexp(2e4), stats::rt(2e4, 8))) {
