@@ -38,7 +38,7 @@
 #' }
 #'
 #' @param front `"mean"`, `"quantile"`, `"lm"`, `"glm"`, `"lasso"`, `"sparse"` or `"sco"`: the
-#'   fitter without its `dp_`.
+#'   fitter, with or without its `dp_`.
 #' @param n,d Whole numbers: rows, and columns of x (for a formula: columns of its design
 #'   without the intercept).
 #' @param epsilon Positive number.
@@ -80,9 +80,11 @@
 #' p <- dp_plan("mean", n = 2000, d = 1, epsilon = 1, assume = list(tail = "t2.5"))
 #' p
 #' dp_plan("lm", n = 10000, d = 5, epsilon = 1, delta = 1e-6, target = 0.05)
+#' @order 1
 #' @export
 dp_plan <- function(front, n, d, epsilon, delta, ..., assume = list(), target = NULL) {
   if (missing(front)) dp_abort("`front` is missing: the fitter to plan for, e.g. \"mean\".")
+  if (is.character(front)) front <- sub("^dp_", "", front)
   front <- check_choice(front, "front", names(planned_fronts()))
   n <- check_count(n, "n", upper = 2^50)
   if (missing(d) && front == "quantile") d <- 1

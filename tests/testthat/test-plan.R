@@ -78,6 +78,7 @@ test_that("a ledger is read and not charged, and what is spent is what the accou
 })
 
 test_that("misuse is refused with the fitter's own sentences", {
+  expect_identical(dp_plan("dp_mean", 4000, 2, 1), dp_plan("mean", 4000, 2, 1))
   expect_error(dp_plan("median", n = 10, d = 1, epsilon = 1), "front", class = "dp_error")
   expect_error(dp_plan("mean", n = 100, d = 1, epsilon = 1), "too few", class = "dp_error")
   expect_error(dp_plan("lm", n = 1e4, d = 1, epsilon = 1), "delta", class = "dp_error")
