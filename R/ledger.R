@@ -107,6 +107,7 @@ live_ledgers <- new.env(parent = emptyenv())
 #' fit <- dp_quantile(danish$Total, 0.5, epsilon = 0.4, budget = b)
 #' remaining(privacy_budget(path = file))
 #' unlink(file)
+#' @order 1
 #' @export
 privacy_budget <- function(epsilon, delta = 0, path = NULL) {
   if (!is.null(path)) {

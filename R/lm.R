@@ -28,7 +28,11 @@
 #'
 #' A coefficient of a factor level, or of a column, that too few rows show to be told from
 #' noise is 0, with a warning of class `dp_dominated`; a small n for the budget is warned about
-#' before anything is spent (class `dp_small_n`).
+#' before anything is spent (class `dp_small_n`). No warning tells of a *reference level* that
+#' only a few per cent of the rows have: its place is then found from few rows as well, the
+#' coefficients of all other levels and the intercept may be off by the same number, and by many of
+#' their standard errors. Let a common level be the reference, by `relevel()` and by what is
+#' known without the data.
 #'
 #' @param x A formula; or a numeric matrix, vector (one column) or data frame of
 #'   numeric columns, n rows. A factor needs the formula method.

@@ -24,6 +24,9 @@
 #' index 1.2 to 3, and below 0.3 for 95 %. Below n = 5000 / epsilon intervals are wide.
 #'
 #' @inheritParams dp_mean
+#' @param x Numeric (or integer, logical) vector, matrix or data frame: n rows, d columns.
+#' @param epsilon Positive number. `Inf` gives the index by the same code from plain counts (not
+#'   private).
 #' @param tail `"upper"`, `"lower"` or `"both"` together.
 #' @param center Public number (or one per column) from which distances are taken, `NULL` for a
 #'   private median. `center = 0` for positive values whose law starts at zero spares a twentieth

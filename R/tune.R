@@ -87,6 +87,7 @@
 #' )
 #' fit
 #' predict(fit, data.frame(education = 12, experience = 10, region = "south"))
+#' @order 1
 #' @export
 dp_tune <- function(calls, data, epsilon, ..., holdout = 0.2, loss = NULL, bound = NULL,
                     unit = NULL, budget = NULL, control = dp_control()) {

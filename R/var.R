@@ -18,6 +18,7 @@
 #' one.
 #'
 #' @inheritParams dp_mean
+#' @param x Numeric (or integer, logical) vector, matrix or data frame: n rows, d columns.
 #' @param epsilon Positive number. `Inf` gives [stats::var()] of each column by the same code
 #'   (not private).
 #' @param na.rm `FALSE`: a missing value is refused (for the data holder's eyes only: do not
