@@ -15,11 +15,12 @@ fit_glm <- function(problem, schema, plan, known, control) {
     columns$found[seq_len(p)] <- columns$found[seq_len(p)] & present
     rows <- logistic_rows(problem, columns, schema, control$threads)
   }
+  lost <- lost_references(noisy, schema, columns)
   fit <- descend_logistic(rows, noisy, plan, n, control)
   list(
     coefficients = caller_units(fit$w * caller_scale(columns, schema), columns, schema),
     center = columns$center, scale = columns$scale, found = columns$found, bound = fit$bound,
-    sd = fit$sd, vcov = caller_vcov(fit$vcov, columns, schema)
+    sd = fit$sd, vcov = caller_vcov(fit$vcov, columns, schema), lost = lost
   )
 }
 

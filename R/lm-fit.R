@@ -10,6 +10,7 @@ fit_lm <- function(problem, schema, plan, known, control) {
     none <- rep(NA_real_, length(plan$steps) + is_mean_target(plan))
     fit <- list(w = rep(0, p + schema$intercept), bound = none, sd = none,
                 level = if (is_mean_target(plan)) NA_real_)
+    lost <- list()
   } else {
     report_stage(control, "second moments")
     rows <- standardised_rows(problem, columns, schema, control$threads)
@@ -19,6 +20,7 @@ fit_lm <- function(problem, schema, plan, known, control) {
       columns$found[seq_len(p)] <- columns$found[seq_len(p)] & present
       rows <- standardised_rows(problem, columns, schema, control$threads)
     }
+    lost <- lost_references(noisy, schema, columns)
     if (columns$tied) plan$quantile[] <- TIED_QUANTILE
     plan$sigma <- plan$loss$sigma / columns$scale[[p + 1L]]
     pre <- precondition(noisy)
@@ -31,7 +33,8 @@ fit_lm <- function(problem, schema, plan, known, control) {
     scale = columns$scale, found = columns$found, bound = fit$bound, sd = fit$sd,
     vcov = caller_vcov(fit$vcov[PARTS[-1L]], columns, schema),
     bias = caller_bias(fit, b, columns, schema),
-    level = if (!is.null(fit$level)) fit$level * columns$scale[[p + 1L]]
+    level = if (!is.null(fit$level)) fit$level * columns$scale[[p + 1L]],
+    lost = lost
   )
 }
 

@@ -28,11 +28,10 @@
 #'
 #' A coefficient of a factor level, or of a column, that too few rows show to be told from
 #' noise is 0, with a warning of class `dp_dominated`; a small n for the budget is warned about
-#' before anything is spent (class `dp_small_n`). No warning tells of a *reference level* that
-#' only a few per cent of the rows have: its place is then found from few rows as well, the
-#' coefficients of all other levels and the intercept may be off by the same number, and by many of
-#' their standard errors. Let a common level be the reference, by `relevel()` and by what is
-#' known without the data.
+#' before anything is spent (class `dp_small_n`). A *reference level* that too few rows have to be
+#' told from noise is warned about, too (class `dp_dominated`): the intercept and the coefficients
+#' of all other levels may then be off by the same number, by many of their standard errors. Let a
+#' common level be the reference, by `relevel()` and by what is known without the data.
 #'
 #' @param x A formula; or a numeric matrix, vector (one column) or data frame of
 #'   numeric columns, n rows. A factor needs the formula method.
@@ -287,6 +286,7 @@ run_regression <- function(schema, spec, plan, events, known, na.action, fitter,
   fit <- fitter(problem, schema, plan, known, spec$control)
   names <- c(setdiff(schema$columns, "(Intercept)"), schema$response)
   warn_not_found(fit$found, names, if (spec$loss$name == "mean") "their centre is returned.")
+  warn_lost_references(fit$lost)
   out <- new_dp_fit(
     spec$front, fit$coefficients, n,
     new_privacy(spec$epsilon, spec$delta, events, rng = spec$control$rng,

@@ -10,6 +10,7 @@ fit_sco <- function(problem, schema, plan, known, spec, control) {
   if (loss$name == "logistic") problem$y <- pmin(pmax(problem$y, 0), 1)
   report_stage(control, "scales and centres")
   columns <- sco_columns(problem, schema, plan, known, loss, control)
+  lost <- list()
   if (!columns$found[[p + 1L]]) {
     none <- rep(NA_real_, length(plan$steps))
     fit <- list(w = rep(0, p + schema$intercept), bound = none, sd = none)
@@ -21,6 +22,7 @@ fit_sco <- function(problem, schema, plan, known, spec, control) {
     if (!is.null(noisy)) {
       columns$found[seq_len(p)] <- columns$found[seq_len(p)] & stands_out(noisy, schema$unit)
       rows$inv_scale[!columns$found[seq_len(p)]] <- 0
+      lost <- lost_references(noisy, schema, columns)
     }
     if (isTRUE(columns$tied)) plan$quantile <- pmax(plan$quantile, TIED_QUANTILE)
     state <- sco_state(problem, rows, columns, schema, noisy, plan, spec)
@@ -28,7 +30,7 @@ fit_sco <- function(problem, schema, plan, known, spec, control) {
   }
   list(
     coefficients = sco_coefficients(fit$w, columns, schema, loss), center = columns$center,
-    scale = columns$scale, found = columns$found, bound = fit$bound, sd = fit$sd
+    scale = columns$scale, found = columns$found, bound = fit$bound, sd = fit$sd, lost = lost
   )
 }
 

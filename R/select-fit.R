@@ -183,6 +183,7 @@ sub_schema <- function(schema, chosen) {
   slopes <- if (schema$intercept) schema$columns[-1L] else schema$columns
   schema$columns <- c(if (schema$intercept) "(Intercept)", slopes[chosen])
   schema$unit <- schema$unit[chosen]
+  schema$design <- NULL # a choice has no reference levels
   schema
 }
 

@@ -404,3 +404,36 @@ test_that("levels that hardly any row has get the coefficient 0, with a warning"
   expect_identical(fit$found, c(x = TRUE, fb = FALSE, fc = TRUE, y = TRUE))
   expect_identical(coef(fit)[["fb"]], 0)
 })
+
+test_that("a reference level that few rows have is warned about, common ones are not", {
+  set.seed(412)
+  n <- 20000
+  z <- data.frame(
+    x = stats::rnorm(n), rare = factor(rep(c("few", "many"), c(40, n - 40))),
+    g = factor(sample(c("a", "b", "c", "d"), n, TRUE), c("a", "b", "c", "d", "e"))
+  )
+  z$y <- z$x + (z$rare == "few") + 0.3 * stats::rnorm(n)
+  z$event <- z$y > 0
+  said <- function(formula, front = dp_lm, epsilon = 1, ...) {
+    out <- conditions_of(front(formula, z, epsilon, 1e-6, ..., control = repeatable))
+    grep("the reference level", out, value = TRUE)
+  }
+  few <- "^dp_dominated: the reference level `few` of `rare` cannot be told from noise"
+  expect_match(said(y ~ x + g + rare), few)
+  expect_match(said(event ~ x + rare, dp_glm), few)
+  expect_match(said(y ~ x + rare, gradient = "winsorized"), few)
+  expect_match(said(y ~ x + (rare == "many")), "`FALSE` of `rare == \"many\"`")
+  # no level is without a column, none counts as the first, no noise, a scale of the caller's
+  expect_identical(said(y ~ 0 + rare), character())
+  expect_identical(said(y ~ x + C(rare, sum)), character())
+  expect_identical(said(y ~ x + rare, epsilon = Inf), character())
+  own <- list(x = list(center = c(raremany = 0.5), scale = c(raremany = 0.5)))
+  expect_identical(said(y ~ x + rare, scale = own), character())
+  # a level that no row has falls to the reference, which is common
+  expect_identical(said(y ~ x + g), character())
+  z$rare <- relevel(z$rare, "many")
+  expect_identical(said(y ~ x + rare), character())
+  # a matrix has no levels
+  expect_identical(conditions_of(dp_lm(cbind(a = z$x), z$y, 1, 1e-6, control = repeatable)),
+                   character())
+})
