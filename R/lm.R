@@ -30,8 +30,9 @@
 #' noise is 0, with a warning of class `dp_dominated`; a small n for the budget is warned about
 #' before anything is spent (class `dp_small_n`). A *reference level* that too few rows have to be
 #' told from noise is warned about, too (class `dp_dominated`): the intercept and the coefficients
-#' of all other levels may then be off by the same number, by many of their standard errors. Let a
-#' common level be the reference, by `relevel()` and by what is known without the data.
+#' of all other levels may then be far off, by the same number, and with `target = "robust"` by
+#' many of their standard errors. Let a common level be the reference, by `relevel()` and by what
+#' is known without the data.
 #'
 #' @param x A formula; or a numeric matrix, vector (one column) or data frame of
 #'   numeric columns, n rows. A factor needs the formula method.

@@ -50,8 +50,8 @@ warn_lost_references <- function(lost) {
       "the reference level `", one$level, "` of `", one$label, "`",
       if (length(lost) > 1L) sprintf(" (and those of %d more)", length(lost) - 1L),
       " cannot be told from noise (too few rows for this epsilon): the intercept and the ",
-      "coefficients of the other levels may be off by many standard errors; let a common level be ",
-      "the reference, relevel(x, ref = )."
+      "coefficients of the other levels may be far off; let a common level be the reference, ",
+      "relevel(x, ref = )."
     ), "dp_dominated")
   }
 }

@@ -120,8 +120,10 @@ test_that("every method shows what was released, and its stamps", {
 })
 
 test_that("arguments of formulas and groups are refused with what to do", {
-  fronts <- c(TAIL_FRONTS, list(dp_quantile = function(x, ...) dp_quantile(x, 0.5, epsilon = 1, ...),
-                                dp_mean = function(x, ...) dp_mean(x, epsilon = 1, ...)))
+  fronts <- c(TAIL_FRONTS, list(
+    dp_quantile = function(x, ...) dp_quantile(x, 0.5, epsilon = 1, ...),
+    dp_mean = function(x, ...) dp_mean(x, epsilon = 1, ...)
+  ))
   for (name in names(fronts)) {
     expect_error(fronts[[name]](tail_values, data = d), "`x` is the column itself", info = name)
     if (name != "dp_mean") {
