@@ -159,7 +159,6 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ..., by 
   if (is_sparse(x)) check_sound(x)
   ledger_charge(budget, plan$events, epsilon, delta, booked_as("dp_mean", members))
   values <- mean_values(x, schema)
-  if (identical(members$rule$weight, "mean")) values <- unit_means(values, members)
   fit <- made$fitter(values)
   warn_limits_not_found(fit$found, schema$names)
   warn_limits_collapsed(fit$limits, fit$found, schema$names)
@@ -181,27 +180,29 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ..., by 
 prepare_mean <- function(schema, epsilon, delta, bound, moment, method, beta, sparsity, na.rm,
                          interval, members, budget, control) {
   summed <- identical(members$rule$weight, "sum")
+  missing <- na.rm || may_be_empty(members)
+  records <- function(values) if (is.null(members)) values else unit_means(values, members)
   if (!is.null(sparsity)) {
     if (interval) dp_abort("`interval` does not go with `sparsity`: leave it out.")
     sparsity <- check_sparse_mean(sparsity, method, na.rm, bound, schema$d)
     plan <- plan_sparse_mean(schema$n, schema$d, sparsity, epsilon, delta, bound, moment, method,
                              beta, budget, control)
-    fitter <- function(values) fit_sparse_mean(values, plan, control)
+    fitter <- function(values) fit_sparse_mean(records(values), plan, control)
   } else if (method == "winsorized") {
     bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
-    plan <- plan_mean(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm && !summed, budget,
-                      interval, if (summed) mean_reserve(schema$n, members$rule) else no_reserve)
-    fitter <- if (summed) {
-      function(values) {
-        fit_mean_units(values, members, plan, bound, control)
-      }
-    } else {
-      function(values) fit_mean(values, plan, bound, control)
+    reserve <- if (summed) mean_reserve(schema$n, members$rule) else no_reserve
+    plan <- plan_mean(schema$n, schema$d, epsilon, delta, !is.null(bound), missing && !summed,
+                      budget, interval, reserve)
+    fitter <- function(values) {
+      # of rows: a unit with one value far out would be lost otherwise
+      if (!is.null(members) && !is.null(bound)) values <- clamp_columns(values, bound)
+      if (summed) fit_mean_units(values, members, plan, bound, control) else
+        fit_mean(records(values), plan, bound, control)
     }
   } else {
     plan <- plan_robust_mean(schema$n, schema$d, epsilon, delta, bound, moment, method,
-                             beta, na.rm, budget, control)
-    fitter <- function(values) fit_robust_mean(values, plan, control)
+                             beta, missing, budget, control)
+    fitter <- function(values) fit_robust_mean(records(values), plan, control)
   }
   list(plan = plan, fitter = fitter)
 }

@@ -84,7 +84,7 @@ dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm =
   ledger_charge(budget, plan$events, epsilon, delta, booked_as("dp_quantile", members))
   values <- drop(one_value_each(mean_values(x, schema), members, control))
   found <- if (any(plan$far)) {
-    joint_quantiles(values, probs, plan, na.rm, control)
+    joint_quantiles(values, probs, plan, na.rm || may_be_empty(members), control)
   } else {
     release_quantiles(values, probs, plan$c, bound[[1L]], bound[[2L]], release_key(control))
   }

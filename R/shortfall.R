@@ -83,7 +83,8 @@ dp_shortfall <- function(x, level = 0.95, epsilon, delta = 0, ..., tail = c("upp
   schema$n <- members$count %||% schema$n
   if (schema$d != 1L) dp_abort("`x` must be one vector; call dp_shortfall() for each column.")
   bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
-  plan <- plan_shortfall(schema$n, level, epsilon, delta, !is.null(bound), na.rm, budget)
+  plan <- plan_shortfall(schema$n, level, epsilon, delta, !is.null(bound),
+                         na.rm || may_be_empty(members), budget)
   plan$whole <- is.integer(x) || is.logical(x)
   warn_large_delta(delta, schema$n)
   check_complete(x, na.rm)

@@ -26,7 +26,10 @@
 #' fit bounds what a whole unit says, not a row: see Privacy.
 #'
 #' *Means* ([dp_mean()]). With `"sum"` the mean over rows, counted as above, as a ratio of two
-#' private means over units; with `"mean"` that of the units' own means.
+#' private means over units; with `"mean"` that of the units' own means. Where units are the levels
+#' of a factor, levels without rows count as missing values do (see `na.rm`): that takes a twentieth
+#' of the budget, here and in [dp_var()] and [dp_shortfall()]; means with `sparsity` take them for
+#' zeros. Text or numbers in place of the factor name units that have rows, and cost nothing.
 #'
 #' *How.* Centres, scales and second moments are searched for in one row of each unit, drawn at
 #' random. Gradients are summed over the rows of a unit and bounded afterwards, so that a unit of
@@ -130,11 +133,31 @@ one_unit_code <- function(v, n) {
                      length(v)))
   }
   if (is.factor(v)) {
-    return(list(code = as.integer(v), count = nlevels(v)))
+    code <- as.integer(v)
+    # of a factor that was put together by hand
+    code[which(code < 1L | code > nlevels(v))] <- NA_integer_
+    return(list(code = code, count = nlevels(v), declared = TRUE))
   }
+  if (inherits(v, "integer64")) {
+    return(integer64_code(v))
+  }
+  # of Dates, times and the like the numbers: as text some would be the same
+  v <- as.vector(unclass(v))
   known <- unique(v)
   known <- known[!is.na(known)]
   list(code = match(v, known, incomparables = NA), count = length(known))
+}
+
+# By the bits, the two halves of which are whole numbers; missing is the least number there is.
+integer64_code <- function(v) {
+  half <- matrix(readBin(writeBin(as.vector(unclass(v)), raw()), "integer", 2L * length(v)), 2L)
+  if (.Platform$endian == "big") half <- half[2:1, , drop = FALSE]
+  code <- lapply(1:2, function(i) {
+    known <- unique(half[i, ])
+    list(code = match(half[i, ], known), count = length(known))
+  })
+  code[[1L]]$code[is.na(half[2L, ]) & half[1L, ] %in% 0L] <- NA_integer_
+  crossed_codes(code[[1L]], code[[2L]])
 }
 
 crossed_codes <- function(a, b) {
@@ -306,8 +329,8 @@ one_each <- function(v) {
   }
   v["units"] <- list(NULL)
   rows <- if (is.null(v$x)) length(v$y) else nrow(v$x)
-  if (length(units$one) == rows && !any(units$empty)) {
-    return(v) # each row is a unit
+  if (!any(units$empty) && identical(units$one, seq_len(rows))) {
+    return(v) # each row is a unit, in the order of units
   }
   take <- function(part) if (!is.null(part)) part[units$one]
   if (!is.null(v$x)) v$x <- v$x[units$one, , drop = FALSE]
@@ -366,6 +389,9 @@ one_row_per_unit <- function(values, schema, use, control) {
 
 # NULL without units, else code and count.
 value_members <- function(unit, n) if (!is.null(unit)) unit_members(unit, n)
+
+# Public: may a unit have no row? Means are then over a private number of units.
+may_be_empty <- function(members) isTRUE(members$declared)
 
 record_of <- function(members) if (is.null(members)) "row" else "unit"
 

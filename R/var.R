@@ -74,7 +74,8 @@ dp_var <- function(x, epsilon, delta = 0, bound = NULL, ..., na.rm = FALSE, unit
   members <- value_members(unit, schema$n)
   schema$n <- members$count %||% schema$n
   bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
-  plan <- plan_var(schema$n, schema$d, epsilon, delta, !is.null(bound), na.rm, budget)
+  plan <- plan_var(schema$n, schema$d, epsilon, delta, !is.null(bound),
+                   na.rm || may_be_empty(members), budget)
   warn_large_delta(delta, schema$n)
   check_complete(x, na.rm)
   check_member(members$code, na.rm)
