@@ -113,7 +113,7 @@ in_order <- function(found, probs) {
 # Public facts. The cells beyond the data weigh some 31 log units; against them stands
 # c times the distance of the rank from that end.
 warn_extreme_quantiles <- function(probs, c, n) {
-  reach <- n * pmin(probs, 1 - probs) * 2 * c
+  reach <- n * pmin(probs, 1 - probs) * 2 * min(c, 1e300)
   if (any(reach < FAR_DRAW)) {
     dp_warn(sprintf(paste(
       "n = %.0f is small for %s at this `epsilon`: the answer may lie anywhere beyond the data.",

@@ -97,7 +97,7 @@ TAIL_TRIED <- 6L
 square_p <- function(fit, family, cells, noise, l, excess) {
   v <- cells * noise^2 + 0.5
   share <- v / (v + fit$size * -diff(exp(family$beyond(fit$par, l))))
-  variance <- sum(2 + excess / cells * share^2)
+  variance <- sum(2 + excess / pmax(cells, 1) * share^2)
   df <- length(cells) - 3
   scale <- variance / (2 * length(cells))
   stats::pchisq(fit$square / scale, df / scale, lower.tail = FALSE)

@@ -69,9 +69,10 @@ HEAVY <- 0.25 # chance of an index of 2 or less that is warned about
 from_median <- function(octaves, j, sides, rank, mean) {
   own <- Filter(Negate(is.null), sides)
   at <- octave_at_rank(own, rank)
-  level <- min(2^min(at, 1023) + abs(mean - octaves$center[[j]]), 1e308)
+  distance <- 2^min(at, 1023)
+  level <- min(distance + abs(mean - octaves$center[[j]]), 1e308)
   points <- signed_points(octaves, j, sides, at)
-  z <- pmin(abs(octaves$center[[j]] / level + points$x * (2^at / level) - mean / level), 1)^2
+  z <- pmin(abs(octaves$center[[j]] / level + points$x * (distance / level) - mean / level), 1)^2
   total <- sum(points$w)
   square <- sum(points$w * z) / total
   # sides with next to nothing beyond do not tell

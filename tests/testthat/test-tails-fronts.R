@@ -135,3 +135,24 @@ test_that("arguments of formulas and groups are refused with what to do", {
     expect_error(dp_shortfall(tail_values, level, 1), "of at least 0.5 and below 1.*each level")
   }
 })
+
+test_that("values near the largest double raise nothing after the charge", {
+  set.seed(861)
+  values <- list(
+    ends = sample(c(-1.7e308, 1.7e308), 300, TRUE), wide = stats::rt(3000, 0.2) * 1e300,
+    special = sample(c(Inf, -Inf, 1, NaN), 300, TRUE), one = c(numeric(299), 1e308)
+  )
+  for (x in values) for (epsilon in c(1, 1000, Inf)) {
+    # what is refused for too few rows is so before the charge, for a ledger of any size
+    quietly <- function(expr) suppressWarnings(tryCatch(expr, dp_error_small_n = function(e) NULL))
+    expect_no_error <- function(expr) expect_false(inherits(try(expr, silent = TRUE), "try-error"))
+    control <- repeatable
+    expect_no_error(quietly(dp_var(x, epsilon, na.rm = TRUE, control = control)))
+    expect_no_error(quietly(dp_tail_index(x, epsilon, na.rm = TRUE, control = control)))
+    expect_no_error(quietly(dp_shortfall(x, 0.9, epsilon, na.rm = TRUE, control = control)))
+    expect_no_error(quietly(dp_quantile(x, c(0, 0.5, 1), epsilon, na.rm = TRUE, control = control)))
+  }
+  # beyond the last value all are as good, without noise, too
+  expect_warning(found <- dp_quantile(c(3, 1, 2), c(0, 0.5, 1), Inf), class = "dp_small_n")
+  expect_true(all(coef(found)[c(1, 3)] * c(1, -1) <= c(1, -3)))
+})
