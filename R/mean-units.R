@@ -34,13 +34,14 @@ mean_reserve <- function(n, rule) {
 }
 
 # NULL without units; else code, count and rule.
-mean_members <- function(unit, unit_weight, max_rows, n, method, sparsity, by) {
+mean_members <- function(unit, unit_weight, max_rows, x, method, sparsity, by) {
   rule <- unit_rule(unit, unit_weight, max_rows)
   if (is.null(rule)) {
     return(NULL)
   }
+  if (is_sparse(x)) dp_abort("`unit` needs an ordinary matrix: `x` is a dgCMatrix.")
   check_unit_mean(rule, method, sparsity, by)
-  c(unit_members(unit, n), list(rule = rule))
+  c(unit_members(unit, NROW(x)), list(rule = rule))
 }
 
 check_unit_mean <- function(rule, method, sparsity, by) {

@@ -144,7 +144,7 @@ dp_mean <- function(x, epsilon, delta = 0, bound = NULL, moment = NULL, ..., by 
   check_mean_method(method, moment, bound, missing(beta), interval)
   x <- read_matrix(x, sparse = !is.null(sparsity))
   schema <- mean_schema(x)
-  members <- mean_members(unit, unit_weight, max_rows, schema$n, method, sparsity, by)
+  members <- mean_members(unit, unit_weight, max_rows, x, method, sparsity, by)
   if (!is.null(members)) schema$n <- members$count
   if (!is.null(by)) {
     check_by_goes(method, sparsity)

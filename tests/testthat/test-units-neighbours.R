@@ -186,3 +186,13 @@ test_that("numbers of any class name units, and each a unit of its own", {
   expect_identical(codes(by_hand), c(1L, NA, 2L, NA))
   expect_error(quiet(dp_quantile(1:4, 0.5, 1, unit = by_hand)), "`unit` has missing values")
 })
+
+test_that("means of units of a sparse matrix are refused before the charge", {
+  skip_if_not_installed("Matrix")
+  set.seed(835)
+  x <- Matrix::rsparsematrix(1000, 30, 0.1)
+  expect_refusal(function(budget) {
+    dp_mean(x, 0.5, 1e-7, sparsity = 2, unit = rep(1:500, 2), unit_weight = "mean",
+            budget = budget)
+  }, "ordinary matrix")
+})
