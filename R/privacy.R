@@ -271,8 +271,9 @@ format.dp_privacy <- function(x, ...) {
 print.dp_privacy <- function(x, ...) {
   cat(sub(", NOT FOR RELEASE", "", format(x)), "\n", sep = "")
   unit <- sub("^replace one ", "", x$neighbours)
-  cat(sprintf("Neighbours: data sets of the same size that differ in one %s (protects one %s)\n",
-              unit, unit))
+  size <- if (unit == "unit") "with as many units" else "of the same size"
+  cat(sprintf("Neighbours: data sets %s that differ in one %s (protects one %s)\n", size, unit,
+              unit))
   if (identical(x$rng, "R")) {
     cat("NOT FOR RELEASE: drawn from R's own generator (rng = \"R\"), for simulation only\n")
   } else if (!identical(x$epsilon, Inf)) {

@@ -344,6 +344,7 @@ test_that("prints and updates say what is protected, and a fit keeps no unit", {
   data$id <- data$id + 0.12345
   fit <- quiet(dp_lm(y ~ x1, data, 4, 1e-6, unit = ~id))
   expect_output(print(fit), "protects one unit")
+  expect_output(print(privacy(fit)), "with as many units that differ in one unit", fixed = TRUE)
   expect_output(print(summary(fit)), "Units: 400 (public)", fixed = TRUE)
   expect_message(again <- quiet(update(fit, data = data, epsilon = 5)), "of the units of `data`")
   expect_identical(again$privacy$neighbours, "replace one unit")
