@@ -314,7 +314,8 @@ unit_weights_from_counts <- function(counts, cells, units, most) {
     return(list(most = most %||% 1, scale = 1))
   }
   if (is.null(most)) most <- high[[which(cumsum(counts) >= UNIT_QUANTILE * sum(counts))[[1L]]]]
-  each <- sum(counts * pmin(middle, most)) / units
+  # of units that have rows: second moments, of one row of each, are as small as what others leave
+  each <- sum(counts * pmin(middle, most)) / min(sum(counts), units)
   list(most = most, scale = 1 / min(max(each, 0.05), most))
 }
 

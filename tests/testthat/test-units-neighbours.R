@@ -151,6 +151,24 @@ test_that("a mean over units is over those that have rows", {
   expect_identical(count(as.character(unit)), 0L)
 })
 
+test_that("fits of units are not led astray by levels without rows", {
+  set.seed(836)
+  data <- panel(3000)
+  data$id <- factor(data$id, levels = 1:9000)
+  fit <- function(epsilon) {
+    dp_lm(y ~ x1 + x2, data, epsilon, 1e-6, unit = ~id, loss = "huber", control = repeatable)
+  }
+  private <- fit(3)
+  plain <- fit(Inf)
+  # the sample is the same: what is left is noise. Where steps are three times as long as they ought
+  # to be the ratios are 2 to 8
+  sd <- sqrt(diag(vcov(plain)))
+  expect_lt(max(abs(coef(private) - coef(plain)) / sd), 5)
+  ratio <- sqrt(diag(vcov(private))) / sd
+  expect_lt(ratio[[1L]], 1.4)
+  expect_lt(max(ratio), 2)
+})
+
 test_that("rows of units count as a public bound where they are outside", {
   set.seed(834)
   data <- panel(2000)

@@ -312,6 +312,9 @@ test_that("rows per unit are read from noisy counts", {
   expect_equal(1 / got$scale, mean(pmin(rows, 2)))
   got <- unit_weights_from_counts(count(rows), cells, 100, 7)
   expect_equal(1 / got$scale, mean(rows), tolerance = 1e-12)
+  # of those that have rows
+  empty <- unit_weights_from_counts(count(c(rows, rep(0, 200))), cells, 300, 7)
+  expect_equal(empty$scale, got$scale)
   # noise hides them all
   expect_identical(unit_weights_from_counts(0 * count(rows), cells, 100, NULL),
                    list(most = 1, scale = 1))
