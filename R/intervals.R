@@ -153,8 +153,20 @@ confint.dp_fit <- function(object, parm, level = 0.95, ...) {
     value + half + (if (is.null(bias)) 0 else bias[, "upper"])
   )
   dimnames(ends) <- list(names(value), percent_names(tail))
-  attr(ends, "bias") <- bias
+  if (!is.null(bias)) {
+    ends <- structure(ends, bias = bias, class = c("dp_confint", class(ends)))
+  }
   ends
+}
+
+#' @export
+print.dp_confint <- function(x, ...) {
+  bias <- attr(x, "bias")
+  print(structure(unclass(x), bias = NULL), ...)
+  if (any(bias > 0, na.rm = TRUE)) {
+    cat("The ends allow for a bias, too: summary() and attr(, \"bias\") show it.\n")
+  }
+  invisible(x)
 }
 
 check_level_below_one <- function(level) {

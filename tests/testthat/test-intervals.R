@@ -385,3 +385,14 @@ test_that("intervals hold the truth as often as they say", {
   })
   expect_gt(binomial_p(half[[1L]], half[[2L]], 0.54), alarm)
 })
+
+test_that("an interval with a bias prints in lines, and is a matrix", {
+  set.seed(430)
+  ends <- confint(dp_mean(stats::rexp(4000), 1, control = repeatable))
+  expect_true(is.matrix(ends))
+  expect_identical(dim(ends[, 1, drop = FALSE]), c(1L, 1L))
+  said <- capture.output(print(ends))
+  expect_no_match(said, "attr(", fixed = TRUE, all = FALSE)
+  expect_length(said, 3L)
+  expect_match(said[[3L]], "allow for a bias")
+})
