@@ -19,17 +19,10 @@ mean_reserve <- function(n, rule) {
     laplace <- kind == "laplace"
     cost <- total * if (laplace) share else sqrt(share)
     make <- if (laplace) laplace_event else gaussian_event
-    cells <- if (laplace) 2 else sqrt(2)
-    list(
-      share = sum(share), size = sum_law(kind, n, 1, cost[["size"]]),
-      law = if (share[["counts"]] > 0) count_law(kind, n, cost[["counts"]], cells),
-      events = c(
-        if (share[["counts"]] > 0) {
-          list(make(cost[["counts"]], 1, cells, cells / cost[["counts"]], "rows per unit, counts"))
-        },
-        list(make(cost[["size"]], 1, 1, 1 / cost[["size"]], "rows that count, in max_rows / n"))
-      )
-    )
+    counts <- if (share[["counts"]] > 0) unit_counts(kind, n, cost[["counts"]])
+    size <- make(cost[["size"]], 1, 1, 1 / cost[["size"]], "rows that count, in max_rows / n")
+    list(share = sum(share), size = sum_law(kind, n, 1, cost[["size"]]), law = counts$law,
+         events = c(counts$events, list(size)))
   }
 }
 
@@ -92,7 +85,7 @@ fit_mean_units <- function(x, members, plan, bound, control) {
     return(name_means(plain_unit_mean(x, code, m, rows, most, counted), colnames(x)))
   }
   center <- if (is.null(bound)) {
-    private_centers(x[one_of_each(code, rows, control), , drop = FALSE], plan, control)
+    private_centers(x[one_of_each(code, m, control), , drop = FALSE], plan, control)
   } else {
     rowMeans(bound)
   }
@@ -113,15 +106,6 @@ most_rows <- function(rows, plan, control) {
     return(Inf)
   }
   unit_weighting(rows, list(reserve = plan$reserve, control = control))$most
-}
-
-# A row of each unit, at random; NA for a unit without rows.
-one_of_each <- function(code, rows, control) {
-  order <- order(code, na.last = NA, method = "radix")
-  m <- length(rows)
-  draw <- floor(rows * unit_draws(m, control))
-  at <- c(0, cumsum(rows))[seq_len(m)] + draw + 1
-  ifelse(rows > 0L, order[pmin(at, length(order))], NA_integer_)
 }
 
 weighted_sums <- function(x, code, m, rows, most, center) {

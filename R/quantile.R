@@ -68,23 +68,19 @@ dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm =
   delta <- check_delta(delta)
   na.rm <- check_flag(na.rm, "na.rm")
   probs <- check_probs(probs)
-  schema <- mean_schema(x)
-  members <- value_members(unit, schema$n)
-  schema$n <- members$count %||% schema$n
+  read <- read_values(x, unit)
+  schema <- read$schema
   if (schema$d != 1L) dp_abort("`x` must be one vector; call dp_quantile() for each column.")
   whole <- is.integer(x) || is.logical(x)
   bound <- check_bound(bound, schema) %||%
     matrix(if (is.logical(x)) c(0, 1) else c(-Inf, Inf), 1L)
   plan <- plan_quantiles(probs, schema$n, is.infinite(drop(bound)), epsilon, delta, budget)
-  warn_large_delta(delta, schema$n)
   wide <- is.infinite(bound[[1L]]) || !whole && bound[[1L]] <= 0 && bound[[2L]] >= 0
   if (wide && !any(plan$far)) warn_extreme_quantiles(probs, plan$c, schema$n)
-  check_complete(x, na.rm)
-  check_member(members$code, na.rm)
-  ledger_charge(budget, plan$events, epsilon, delta, booked_as("dp_quantile", members))
-  values <- drop(one_value_each(mean_values(x, schema), members, control))
+  values <- drop(charged_values(read, plan$events, epsilon, delta, na.rm, budget, control,
+                                "dp_quantile"))
   found <- if (any(plan$far)) {
-    joint_quantiles(values, probs, plan, na.rm || may_be_empty(members), control)
+    joint_quantiles(values, probs, plan, na.rm || may_be_empty(read$members), control)
   } else {
     release_quantiles(values, probs, plan$c, bound[[1L]], bound[[2L]], release_key(control))
   }
@@ -95,8 +91,7 @@ dp_quantile <- function(x, probs, epsilon, delta = 0, ..., bound = NULL, na.rm =
   names(found) <- paste0(format(100 * probs, trim = TRUE, digits = 7L), "%")
   new_dp_fit(
     "quantile", found, schema$n,
-    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,
-                unit = record_of(members)),
+    values_privacy(read, plan$events, epsilon, delta, control),
     probs = probs, counted = plan$far
   )
 }

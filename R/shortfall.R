@@ -77,30 +77,24 @@ dp_shortfall <- function(x, level = 0.95, epsilon, delta = 0, ..., tail = c("upp
   epsilon <- check_epsilon(epsilon)
   delta <- check_delta(delta)
   na.rm <- check_flag(na.rm, "na.rm")
-  x <- read_matrix(x, sparse = FALSE)
-  schema <- mean_schema(x)
-  members <- value_members(unit, schema$n)
-  schema$n <- members$count %||% schema$n
+  read <- read_values(x, unit)
+  schema <- read$schema
   if (schema$d != 1L) dp_abort("`x` must be one vector; call dp_shortfall() for each column.")
   bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
   plan <- plan_shortfall(schema$n, level, epsilon, delta, !is.null(bound),
-                         na.rm || may_be_empty(members), budget)
+                         na.rm || may_be_empty(read$members), budget)
   plan$whole <- is.integer(x) || is.logical(x)
-  warn_large_delta(delta, schema$n)
-  check_complete(x, na.rm)
-  check_member(members$code, na.rm)
-  ledger_charge(budget, plan$events, epsilon, delta, booked_as("dp_shortfall", members))
+  values <- charged_values(read, plan$events, epsilon, delta, na.rm, budget, control,
+                           "dp_shortfall")
   sign <- if (tail == "upper") 1 else -1
   if (!is.null(bound)) bound <- sort(sign * drop(bound))
-  values <- one_value_each(mean_values(x, schema), members, control)
   fit <- fit_shortfall(sign * values, plan, bound, control)
   if (!fit$found) warn_no_tail(NA, "x")
   if (fit$found && fit$flat) warn_limits_collapsed(matrix(0, 1L, 2L), TRUE, "x")
   warn_heavy_tail(fit$heavy, "x", "an expected shortfall", 1)
   new_dp_fit(
     "shortfall", c(VaR = sign * fit$quantile, ES = sign * fit$shortfall), schema$n,
-    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,
-                unit = record_of(members)),
+    values_privacy(read, plan$events, epsilon, delta, control),
     level = level, tail = tail, limit = sign * fit$limit, noise_sd = fit$errors[, "privacy"],
     errors = fit$errors,
     bias = if (sign > 0) fit$bias else `colnames<-`(fit$bias[, 2:1], c("lower", "upper")),

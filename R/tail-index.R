@@ -76,24 +76,18 @@ dp_tail_index <- function(x, epsilon, delta = 0, ..., tail = c("upper", "lower",
   epsilon <- check_epsilon(epsilon)
   delta <- check_delta(delta)
   na.rm <- check_flag(na.rm, "na.rm")
-  x <- read_matrix(x, sparse = FALSE)
-  schema <- mean_schema(x)
-  members <- value_members(unit, schema$n)
-  schema$n <- members$count %||% schema$n
+  read <- read_values(x, unit)
+  schema <- read$schema
   center <- check_centers(center, schema$d)
   plan <- plan_tail_index(schema$n, schema$d, epsilon, delta, !is.null(center), budget)
-  warn_large_delta(delta, schema$n)
-  check_complete(x, na.rm)
-  check_member(members$code, na.rm)
-  ledger_charge(budget, plan$events, epsilon, delta, booked_as("dp_tail_index", members))
-  values <- one_value_each(mean_values(x, schema), members, control)
+  values <- charged_values(read, plan$events, epsilon, delta, na.rm, budget, control,
+                           "dp_tail_index")
   fit <- fit_tail_index(values, plan, tail, center, control)
   names <- if (identical(schema$names, "mean")) "index" else schema$names
   warn_no_tail(fit$coefficients, names)
   new_dp_fit(
     "tail_index", stats::setNames(fit$coefficients, names), schema$n,
-    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,
-                unit = record_of(members)),
+    values_privacy(read, plan$events, epsilon, delta, control),
     tail = tail, center = fit$center, threshold = fit$threshold, beyond = fit$beyond,
     lognormal = fit$lognormal, parts = fit$parts
   )

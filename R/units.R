@@ -205,18 +205,23 @@ plan_units <- function(spec, schema, rule) {
   n <- schema$n
   if (kind == "pure") {
     share <- UNIT_SHARES[["pure"]]
-    cost <- total$epsilon * share
-    event <- laplace_event(cost, 1, 2, 2 / cost, "rows per unit, counts")
+    counts <- unit_counts("laplace", n, total$epsilon * share)
   } else {
     mu <- if (kind == "gaussian") total$mu else sqrt(2 * total$rho)
     share <- count_share(UNIT_NEED, sqrt(2), n, mu, UNIT_SHARES[["least"]], UNIT_SHARES[["most"]])
-    cost <- mu * sqrt(share)
-    event <- scaled_event("rows per unit, counts", cost, 1, sqrt(2))
+    counts <- unit_counts("gaussian", n, mu * sqrt(share))
   }
-  law <- count_law(if (kind == "pure") "laplace" else "gaussian", n, cost,
-                   if (kind == "pure") 2 else sqrt(2))
-  spec$reserve <- list(share = share, law = law, events = list(event))
+  spec$reserve <- c(list(share = share), counts)
   spec
+}
+
+# Law and event of the counts of rows per unit: a unit leaves one cell and enters another.
+unit_counts <- function(kind, n, cost) {
+  laplace <- kind == "laplace"
+  change <- if (laplace) 2 else sqrt(2)
+  make <- if (laplace) laplace_event else gaussian_event
+  list(law = count_law(kind, n, cost, change),
+       events = list(make(cost, 1, change, change / cost, "rows per unit, counts")))
 }
 
 UNIT_SHARES <- c(least = 0.004, most = 0.05, pure = 0.03)
@@ -266,18 +271,27 @@ unit_problem <- function(problem, schema, spec) {
   m <- schema$n
   code <- schema$live$member
   if (!is.null(problem$use)) code[!problem$use] <- NA
-  order <- order(code, na.last = NA, method = "radix")
-  rows <- tabulate(code, m)
-  start <- as.integer(c(0, cumsum(rows)))
-  draw <- floor(rows * unit_draws(m, spec$control))
-  weight <- unit_weighting(rows, spec)
+  sorted <- rows_by_unit(code, m, spec$control)
+  weight <- unit_weighting(diff(sorted$start), spec)
+  empty <- is.na(sorted$one)
   problem$units <- list(
-    order = order - 1L, start = start, most = weight$most, scale = weight$scale,
-    one = ifelse(rows > 0L, order[pmin(start[-1L], start[-(m + 1L)] + draw + 1L)], 1L),
-    empty = rows == 0L
+    order = sorted$order - 1L, start = sorted$start, most = weight$most, scale = weight$scale,
+    one = replace(sorted$one, empty, 1L), empty = empty
   )
   problem
 }
+
+# Rows sorted by unit, where those of each begin, and one of each at random (NA: it has none).
+rows_by_unit <- function(code, m, control) {
+  order <- order(code, na.last = NA, method = "radix")
+  rows <- tabulate(code, m)
+  start <- as.integer(c(0, cumsum(rows)))
+  draw <- floor(rows * unit_draws(m, control))
+  one <- order[pmin(start[-1L], start[-(m + 1L)] + draw + 1L)[rows > 0L]]
+  list(order = order, start = start, one = replace(rep(NA_integer_, m), rows > 0L, one))
+}
+
+one_of_each <- function(code, m, control) rows_by_unit(code, m, control)$one
 
 # Numbers from 0 to 1, one per unit, that look at no data: a part of a random order.
 unit_draws <- function(m, control) {
@@ -382,14 +396,36 @@ one_row_per_unit <- function(values, schema, use, control) {
   }
   code <- schema$live$member
   if (!is.null(use)) code[!use] <- NA
-  at <- one_of_each(code, tabulate(code, schema$n), control)
+  at <- one_of_each(code, schema$n, control)
   list(y = values$y[at], eta = values$eta[at])
 }
 
 # ---- fronts of values: one row of each unit --------------------------------------------
 
-# NULL without units, else code and count.
-value_members <- function(unit, n) if (!is.null(unit)) unit_members(unit, n)
+# What is public of columns x and their units: x as it can be read, its schema, in which n counts
+# records, and the members (NULL without units).
+read_values <- function(x, unit) {
+  x <- read_matrix(x, sparse = FALSE)
+  schema <- mean_schema(x)
+  members <- if (!is.null(unit)) unit_members(unit, schema$n)
+  schema$n <- members$count %||% schema$n
+  list(x = x, schema = schema, members = members)
+}
+
+# The curator's checks, the charge, and then the values, a row per record.
+charged_values <- function(read, events, epsilon, delta, na_rm, budget, control, front) {
+  warn_large_delta(delta, read$schema$n)
+  check_complete(read$x, na_rm)
+  check_member(read$members$code, na_rm)
+  ledger_charge(budget, events, epsilon, delta, booked_as(front, read$members))
+  one_value_each(mean_values(read$x, read$schema), read$members, control)
+}
+
+# What such a front spends.
+values_privacy <- function(read, events, epsilon, delta, control) {
+  new_privacy(epsilon, delta, events, rng = control$rng, calibration = control$calibration,
+              unit = record_of(read$members))
+}
 
 # Public: may a unit have no row? Means are then over a private number of units.
 may_be_empty <- function(members) isTRUE(members$declared)
@@ -403,6 +439,6 @@ one_value_each <- function(x, members, control) {
   if (is.null(members)) {
     return(x)
   }
-  at <- one_of_each(members$code, tabulate(members$code, members$count), control)
+  at <- one_of_each(members$code, members$count, control)
   if (is.null(dim(x))) x[at] else x[at, , drop = FALSE]
 }

@@ -69,18 +69,13 @@ dp_var <- function(x, epsilon, delta = 0, bound = NULL, ..., na.rm = FALSE, unit
   epsilon <- check_epsilon(epsilon)
   delta <- check_delta(delta)
   na.rm <- check_flag(na.rm, "na.rm")
-  x <- read_matrix(x, sparse = FALSE)
-  schema <- mean_schema(x)
-  members <- value_members(unit, schema$n)
-  schema$n <- members$count %||% schema$n
+  read <- read_values(x, unit)
+  schema <- read$schema
   bound <- check_bound(if (is.null(bound) && schema$logical) c(0, 1) else bound, schema)
   plan <- plan_var(schema$n, schema$d, epsilon, delta, !is.null(bound),
-                   na.rm || may_be_empty(members), budget)
-  warn_large_delta(delta, schema$n)
-  check_complete(x, na.rm)
-  check_member(members$code, na.rm)
-  ledger_charge(budget, plan$events, epsilon, delta, booked_as("dp_var", members))
-  fit <- fit_var(one_value_each(mean_values(x, schema), members, control), plan, bound, control)
+                   na.rm || may_be_empty(read$members), budget)
+  values <- charged_values(read, plan$events, epsilon, delta, na.rm, budget, control, "dp_var")
+  fit <- fit_var(values, plan, bound, control)
   names <- if (identical(schema$names, "mean")) "variance" else schema$names
   fit <- name_variances(fit, names)
   warn_limits_not_found(fit$found, names)
@@ -88,8 +83,7 @@ dp_var <- function(x, epsilon, delta = 0, bound = NULL, ..., na.rm = FALSE, unit
   warn_heavy_tail(fit$heavy, sub("^variance$", "x", names), "a variance", 2)
   new_dp_fit(
     "var", fit$coefficients, schema$n,
-    new_privacy(epsilon, delta, plan$events, rng = control$rng, calibration = control$calibration,
-                unit = record_of(members)),
+    values_privacy(read, plan$events, epsilon, delta, control),
     mean = fit$mean, limits = fit$limits, level = fit$level, noise_sd = fit$noise_sd,
     errors = fit$errors, bias = fit$bias, heavy = fit$heavy, found = fit$found, noise = plan$kind
   )

@@ -95,11 +95,12 @@ mutants <- list(
     "a forked copy spends the budget again", "ledger"
   ),
   mutant(
-    "charged-after-reading", "R/quantile.R",
-    "  ledger_charge(budget, plan$events, epsilon, delta, booked_as(\"dp_quantile\", members))
-  values <- drop(one_value_each(mean_values(x, schema), members, control))",
-    "  values <- drop(one_value_each(mean_values(x, schema), members, control))
-  ledger_charge(budget, plan$events, epsilon, delta, booked_as(\"dp_quantile\", members))",
+    "charged-after-reading", "R/units.R",
+    "  ledger_charge(budget, events, epsilon, delta, booked_as(front, read$members))
+  one_value_each(mean_values(read$x, read$schema), read$members, control)",
+    "  values <- one_value_each(mean_values(read$x, read$schema), read$members, control)
+  ledger_charge(budget, events, epsilon, delta, booked_as(front, read$members))
+  values",
     "the values are read before the budget is charged", "quantile|cases"
   ),
   # ---- scales of the releases ---------------------------------------------------------

@@ -71,3 +71,23 @@ with_replaced <- function(front, ...) {
 
 # Signals of the heavy-tail warning: how many of its class.
 heavy_warnings <- function(expr) sum(grepl("^dp_heavy_tail", conditions_of(expr)))
+
+# Runs `expr`; note(name, frame) is called at the start of each call of these functions of the
+# package.
+tracing <- function(names, note, expr) {
+  home <- asNamespace("dpheavy")
+  on.exit(suppressMessages(for (name in names) untrace(name, where = home)))
+  for (name in names) {
+    spy <- as.call(list(note, name, quote(environment())))
+    suppressMessages(trace(name, tracer = spy, where = home, print = FALSE))
+  }
+  force(expr)
+}
+
+# The share of mu^2 that events whose label matches take; how many there are.
+share_of <- function(fit, label) {
+  events <- as.data.frame(privacy(fit))
+  own <- grepl(label, events$what)
+  spent <- events$cost^2 * events$count
+  list(share = sum(spent[own]) / sum(spent), count = sum(own))
+}

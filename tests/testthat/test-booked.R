@@ -97,13 +97,7 @@ spending <- function(expr) {
       views <<- c(views, list(list(index = index, cost = cost)))
     }
   }
-  home <- asNamespace("dpheavy")
-  on.exit(suppressMessages(for (name in names(costs)) untrace(name, where = home)))
-  for (name in names(costs)) {
-    spy <- as.call(list(note, name, quote(environment())))
-    suppressMessages(trace(name, tracer = spy, where = home, print = FALSE))
-  }
-  force(expr)
+  tracing(names(costs), note, expr)
   structure(total + views_cost(views), last = if (length(views) == 0L) last)
 }
 

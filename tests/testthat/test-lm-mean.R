@@ -59,12 +59,10 @@ test_that("without noise the target is least squares, for every loss", {
 
 test_that("what is not the mean's is spent on it, and no more in all", {
   fit <- dp_lm(as.matrix(big[c("x1", "x2")]), big$y, 4, del, control = repeatable)
-  events <- as.data.frame(privacy(fit))
-  own <- grepl("residual|C/n, mean", events$what)
-  expect_identical(sum(own), 3L)
-  share <- sum((events$cost^2 * events$count)[own]) / sum(events$cost^2 * events$count)
-  expect_gt(share, 0.4)
-  expect_lt(share, 0.6)
+  own <- share_of(fit, "residual|C/n, mean")
+  expect_identical(own$count, 3L)
+  expect_gt(own$share, 0.4)
+  expect_lt(own$share, 0.6)
   origin <- dp_lm(as.matrix(big["x1"]), big$y, 4, del, intercept = FALSE, control = repeatable)
   expect_no_match(as.data.frame(privacy(origin))$what, "mean residual")
 })

@@ -170,13 +170,7 @@ releases_of <- function(expr, d = 1) {
                                     pure = if (gaussian) 0 else cost[[2L]],
                                     bits = if (is.null(frame$law)) 0 else frame$law$noise[[2L]]))
   }
-  home <- asNamespace("dpheavy")
-  on.exit(suppressMessages(for (name in names(by_costs)) untrace(name, where = home)))
-  for (name in names(by_costs)) {
-    spy <- as.call(list(note, name, quote(environment())))
-    suppressMessages(trace(name, tracer = spy, where = home, print = FALSE))
-  }
-  force(expr)
+  tracing(names(by_costs), note, expr)
   seen
 }
 

@@ -149,7 +149,8 @@ test_that("counted quantiles of ties and whole numbers are near them", {
 
 test_that("the charge comes before the values are read, and is kept", {
   b <- privacy_budget(1)
-  front <- with_replaced(dp_quantile, mean_values = function(...) stop("planted"))
+  reading <- with_replaced(charged_values, mean_values = function(...) stop("planted"))
+  front <- with_replaced(dp_quantile, charged_values = reading)
   expect_error(front(d$y, 0.5, 0.4, budget = b), "planted")
   expect_equal(spent(b), 0.4)
   dp_quantile(d$y, 0.5, remaining(b), budget = b)

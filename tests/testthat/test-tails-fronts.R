@@ -9,11 +9,11 @@ TAIL_FRONTS <- list(
 tail_values <- c(0.5, 1, 2, 4) %x% stats::qt((1:1000 - 0.5) / 1000, 6)
 
 test_that("the charge comes before the values are read, and is kept", {
-  planted <- function(...) stop("planted")
-  fits <- list(with_replaced(dp_var, mean_values = planted),
-               with_replaced(dp_tail_index, mean_values = planted),
+  planted <- with_replaced(charged_values, mean_values = function(...) stop("planted"))
+  fits <- list(with_replaced(dp_var, charged_values = planted),
+               with_replaced(dp_tail_index, charged_values = planted),
                function(x, e, ...) {
-                 with_replaced(dp_shortfall, mean_values = planted)(x, 0.9, e, ...)
+                 with_replaced(dp_shortfall, charged_values = planted)(x, 0.9, e, ...)
                })
   for (fit in fits) {
     b <- privacy_budget(1, 1e-6)

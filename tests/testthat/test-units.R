@@ -143,7 +143,7 @@ test_that("entries for single rows refuse units", {
 # The number of records of every release while `expr` runs.
 records_seen <- function(expr) {
   seen <- numeric()
-  note <- function(frame) {
+  note <- function(name, frame) {
     rows <- frame$rows
     seen <<- c(seen, if (is.null(rows)) length(frame$x) else if (is.null(rows$units)) {
       nrow(rows$x)
@@ -154,13 +154,7 @@ records_seen <- function(expr) {
   names <- c("release_octaves", "release_equal_cells", "release_sizes", "release_moments",
              "release_weighted_moments", "release_descent", "release_gradient",
              "release_coordinates", "release_sums", "release_complete", "release_quantiles")
-  home <- asNamespace("dpheavy")
-  on.exit(suppressMessages(for (name in names) untrace(name, where = home)))
-  for (name in names) {
-    spy <- as.call(list(note, quote(environment())))
-    suppressMessages(trace(name, tracer = spy, where = home, print = FALSE))
-  }
-  force(expr)
+  tracing(names, note, expr)
   seen
 }
 
