@@ -69,29 +69,33 @@ draw <- function(x_law, y_law, n, d) {
 }
 
 # Coverage of the intercept, the first slope and the other slopes; of lm() or glm(); sizes.
-one_fit <- function(x_law, y_law, loss, n, d, seed) {
+one_fit <- function(x_law, y_law, loss, target, n, d, seed) {
   set.seed(bench_seed + seed)
   z <- draw(x_law, y_law, n, d)
   logistic <- y_law == "logistic"
   fit <- outcome(if (logistic) dp_glm(z$x, z$y, 1, 1e-6, control = control) else
-    dp_lm(z$x, z$y, 1, 1e-6, loss = loss, target = "robust", control = control))$value
+    dp_lm(z$x, z$y, 1, 1e-6, loss = loss, target = target, control = control))$value
   held <- inside(confint(fit), z$w)
   plain <- if (logistic) glm(z$y ~ z$x, family = binomial) else lm(z$y ~ z$x)
   plain <- abs(coef(plain) - z$w) < qnorm(0.975) * sqrt(diag(vcov(plain)))
   table <- summary(fit)$coefficients
   other <- -(1:2)
+  bias <- if (is.null(fit$bias)) 0 else rms(rowMeans(fit$bias[other, , drop = FALSE]))
   c(held[[1L]], held[[2L]], mean(held[other]), mean(plain[other]),
-    rms(coef(fit)[other] - z$w[other]), apply(table[other, 2:4], 2L, rms))
+    rms(coef(fit)[other] - z$w[other]), apply(table[other, 2:4], 2L, rms), bias)
 }
 
-fit_row <- function(x_law, y_law, loss, n, d) {
-  e <- vapply(seq_len(given[[2L]]), function(s) one_fit(x_law, y_law, loss, n, d, s), numeric(8))
+fit_row <- function(x_law, y_law, loss, target, n, d) {
+  e <- vapply(seq_len(given[[2L]]), function(s) {
+    one_fit(x_law, y_law, loss, target, n, d, s)
+  }, numeric(9))
   data.frame(
-    x = x_law, "errors" = y_law, loss = loss, n = n, d = d,
+    x = x_law, "errors" = y_law, loss = loss, target = target, n = n, d = d,
     intercept = sprintf("%.3f", mean(e[1L, ])), "slope of x1" = sprintf("%.3f", mean(e[2L, ])),
     "other slopes" = sprintf("%.3f", mean(e[3L, ])), "lm or glm" = sprintf("%.3f", mean(e[4L, ])),
     "error" = three(sqrt(n) * rms(e[5L, ])), "standard error" = three(sqrt(n) * rms(e[6L, ])),
     sampling = three(sqrt(n) * rms(e[7L, ])), privacy = three(sqrt(n) * rms(e[8L, ])),
+    "bias, mean of both ends" = if (target == "mean") three(sqrt(n) * rms(e[9L, ])) else "-",
     check.names = FALSE
   )
 }
@@ -109,9 +113,15 @@ cases$loss[is.na(cases$loss)] <- ifelse(
   cases$y[is.na(cases$loss)] == "logistic", "logistic", "squared"
 )
 
+cases$target <- ifelse(cases$y == "logistic", "-", "robust")
+# the default: towards the line of the mean
+corrected <- cases[cases$loss == "squared", ]
+corrected$target <- "mean"
+cases <- rbind(cases, corrected)
+
 means <- expand.grid(n = c(1e4, 1e5), name = names(laws), stringsAsFactors = FALSE)
 means <- do.call(rbind, Map(mean_row, means$name, means$n))
-fits <- do.call(rbind, Map(fit_row, cases$x, cases$y, cases$loss, cases$n, cases$d))
+fits <- do.call(rbind, Map(fit_row, cases$x, cases$y, cases$loss, cases$target, cases$n, cases$d))
 
 lines <- c(
   "### Coverage of 95 % intervals, means, epsilon = 1, delta = 0, nothing known", "",

@@ -102,6 +102,11 @@ release_move <- function(one, other) {
       full[lower.tri(full)] <- t(full)[lower.tri(full)]
       l2(full) / (sqrt(2) * (args$bound / args$law$step + sqrt(m) / 2)^2)
     },
+    # R/mean-by-fit.R: two integers that add up to at most limit + 1
+    release_split = {
+      d <- ncol(args$rows$x)
+      part(change(), sqrt(2 * d) * (args$law$limit + 1), 2 * d * (args$law$limit + 1))
+    },
     release_coordinates = part(change(), unit * sqrt(2) * k, unit * 2 * k),
     release_descent = , release_gradient = {
       if (args$plan$estimator %in% c("clipped", "covariate")) {
