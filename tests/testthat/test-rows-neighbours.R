@@ -1,5 +1,5 @@
-# Replacing one row by what a double can hold, seen through every release of a fit: what the noise is
-# added to moves by no more than is charged (helper-replay.R).
+# Replacing one row by what a double can hold, seen through every release of a fit: what the noise
+# is added to moves by no more than is charged (helper-replay.R).
 
 # Row 7 replaced: values, or the row with its signs turned; in the last two it changes its group.
 other_rows <- function(data) {
