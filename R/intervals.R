@@ -35,9 +35,9 @@
 #' beyond the clip level may add to a coefficient, as far as the tails fitted to noisy counts tell
 #' and for rows whose covariates point in all directions alike, and how far the coefficient was
 #' drawn back to the robust one. It is no bound where tails are heavier than they look, and
-#' intervals for slopes are several times too wide where errors are symmetric. Of a logistic regression the interval is for the
-#' log-odds, if the model holds. Below n of some 1e4 / epsilon (more with many columns) standard
-#' errors are themselves noisy.
+#' intervals for slopes are several times too wide where errors are symmetric. Of a logistic
+#' regression the interval is for the log-odds, if the model holds. Below n of some 1e4 / epsilon
+#' (more with many columns) standard errors are themselves noisy.
 #'
 #' `epsilon = Inf` gives the sampling part by the same formulas from exact sums; for `dp_lm()` the
 #' heteroscedasticity-consistent variance of least squares, `NA` for a column that does not vary.
